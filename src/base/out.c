@@ -133,6 +133,37 @@ void out_commit_slow(out_queue *out, size_t n)
     out_count_in(out, n);
 }
 
+__attribute__((noinline)) static char *out_append_slow(out_queue *out, size_t n)
+{
+    char *at = out_reserve(out, n, NULL);
+    if (at) out_commit(out, n);
+    return at;
+}
+
+// A queue that has been empty for a moment has neither block nor segment: both are begun at once.
+static char *out_append_first(out_queue *out, size_t n)
+{
+    block *fresh = block_take(out->store);
+    if (!fresh) return NULL;
+    SKUA_ASSERT(fresh->refs == 1 && fresh->room >= n);
+    fresh->refs = 2;
+    out->tail = fresh;
+    out->at = fresh->data + n;
+    out->end = fresh->data + fresh->room;
+    out_segment *segment = out_push(out, OUT_COPIED, n);
+    segment->ptr = fresh->data;
+    segment->owner = fresh;
+    out_count_in(out, n);
+    return fresh->data;
+}
+
+char *out_append(out_queue *out, size_t n)
+{
+    SKUA_ASSERT(n > 0 && n <= BLOCK_OCTETS);
+    return out->tail || out->count || !out->room ? out_append_slow(out, n)
+                                                 : out_append_first(out, n);
+}
+
 __attribute__((noinline)) bool out_copy(out_queue *out, slice octets)
 {
     while (octets.len) {
@@ -211,6 +242,12 @@ static void out_pop_part(out_segment *segment, uint64_t n)
 void out_pop(out_queue *out, uint64_t n)
 {
     SKUA_ASSERT(n <= out->octets);
+    if (out->count == 1 && n == out->octets) { // most are one segment that has left whole
+        out->octets = 0;
+        out->total_out += n;
+        n = 0;
+        out_drop_first(out);
+    }
     while (n) {
         out_segment *segment = &out->segments[out->first];
         uint64_t part = n < segment->len ? n : segment->len;

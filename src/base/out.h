@@ -119,6 +119,10 @@ static inline void out_commit(out_queue *out, size_t n)
     out->total_in += n;
 }
 
+// n octets (at least one, at most BLOCK_OCTETS) are queued, to be written where the answer says before anything else
+// is done with the queue: out_reserve and out_commit in one. NULL when memory or segments ran out.
+char *out_append(out_queue *out, size_t n);
+
 // Copies octets in. False when memory or segments ran out; some may be queued then.
 bool out_copy(out_queue *out, slice octets);
 

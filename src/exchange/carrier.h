@@ -30,6 +30,10 @@ typedef struct carrier_table {
     char *(*reserve)(skua_request *r, size_t least, size_t *room);
     void (*commit)(skua_request *r, size_t octets);
 
+    // Queues octets of a tunnel, as reserve and commit in one: they are written where the answer says before anything
+    // else is queued. NULL for a carrier that frames them.
+    char *(*append)(skua_request *r, size_t octets);
+
     // Queues content that is lent, or a file's. False when memory ran out: nothing was queued then.
     bool (*lend)(skua_request *r, const response_source *source);
 

@@ -4,6 +4,7 @@
 #ifndef SKUA_EXCHANGE_CONTENT_H
 #define SKUA_EXCHANGE_CONTENT_H
 
+#include "exchange/carrier.h"
 #include "exchange/request.h"
 
 // Content came, of at most the length that was stated. With no length stated it is first held
@@ -24,6 +25,14 @@ void content_resume(skua_request *r);
 // More octets of a tunnel are on their way than are received at once: they come in longer pieces, if the connection has
 // nothing else, as a transport, between them and its socket.
 void content_expect_many(const skua_request *r);
+
+// Gives back all that the reader has just been given. A connection that carries nothing else has not yet decided
+// whether to read on, so that nothing is to be told.
+static inline void content_take(skua_request *r, size_t n)
+{
+    if (r->carrier->number == 0 && r->unconsumed == n) r->unconsumed = 0;
+    else skua_content_consume(r, n);
+}
 
 // The content is complete, or will never be.
 void content_end(skua_request *r);

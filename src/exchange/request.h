@@ -161,7 +161,9 @@ struct skua_request {
     skua_end_fn *end;
 
     // Nothing of what follows is of any use before it has been set.
-    const char *base;          // the head's octets
+    const char *base; // the head's octets
+    void *reader_user;
+    uint64_t wanted;           // drained is called when there is so much room; 0: not
     request_decoding decoding; // on the worker; see request_decoding_here
     uint64_t concerned;        // middleware that it has yet to come to, as in entered
     size_t head_left;          // in RESPONSE_HEADING: the room for what middleware adds
@@ -174,7 +176,6 @@ struct skua_request {
     const char *reason; // a few words for the log, if blamed
 
     // Content
-    void *reader_user;
     skua_collected_fn *collected;
     void *collected_user;
     char *collection; // in the block while it fits, then from the heap
@@ -189,8 +190,7 @@ struct skua_request {
     int64_t pull_left; // -1: unknown; for what is written too
     skua_drained_fn *drained;
     void *drained_user;
-    uint64_t wanted; // drained is called when there is so much room; 0: not
-    uint64_t mark;   // the queue's total_in after the last octet of the response
+    uint64_t mark; // the queue's total_in after the last octet of the response
     const skua_field *received_trailers;
 
     request_head head;

@@ -328,6 +328,13 @@ static void framing_commit(skua_request *r, size_t octets)
     out_commit(out, end + 2);
 }
 
+static char *framing_append(skua_request *r, size_t octets)
+{
+    h1_session *s = h1_session_of(r->carrier);
+    SKUA_ASSERT(!s->chunked);
+    return out_append(&s->out, octets);
+}
+
 static bool framing_lend(skua_request *r, const response_source *source)
 {
     h1_session *s = h1_session_of(r->carrier);
@@ -434,6 +441,7 @@ const carrier_table h1_carrier = {
     .respond_copied = framing_respond_copied,
     .reserve = framing_reserve,
     .commit = framing_commit,
+    .append = framing_append,
     .lend = framing_lend,
     .finish = framing_finish,
     .inform = framing_inform,

@@ -181,16 +181,17 @@ __attribute__((noinline)) bool h1_session_flows(const h1_session *s)
         r->responding != RESPONSE_PUSHED)
         return false;
     if (!r->reader || r->paused || r->wanted || r->unconsumed) return false;
-    if (s->in_len || s->leaving || s->stage != H1_READS || s->input != H1_INPUT_FLOWS) return false;
-    return !s->carrier.broken && !s->base.looks_anew && !s->base.link.transport &&
-           !*s->base.link.peer_is_done;
+    if (s->in_len || s->leaving_count || s->stage != H1_READS || s->input != H1_INPUT_FLOWS)
+        return false;
+    return !s->carrier.broken && !s->base.looks_anew && !*s->base.link.peer_is_done;
 }
 
-// A socket that is read already need not be gone on with.
+// A socket that is read already need not be gone on with. A transport has to seal first.
 void h1_session_send(carrier *c)
 {
     const h1_session *s = h1_session_of(c);
-    if (h1_session_flows(s)) io_send(&s->base.worker->loop, s->base.link.stream);
+    if (!s->base.link.transport && h1_session_flows(s))
+        io_send(&s->base.worker->loop, s->base.link.stream);
     else h1_session_kick(c);
 }
 
@@ -291,7 +292,7 @@ void h1_session_let_leave(h1_session *s)
 
 void h1_session_release(h1_session *s)
 {
-    while (s->leaving && s->leaving->mark <= s->out.total_out) {
+    while (s->leaving_count && s->leaving->mark <= s->out.total_out) {
         skua_request *r = s->leaving;
         s->leaving = r->next;
         if (!s->leaving) s->leaving_tail = &s->leaving;
@@ -376,6 +377,25 @@ static size_t h1_session_run(h1_session *s, const char *octets, size_t len)
     h1_session_exit(s);
     if (s->stage != H1_READS && used < len) h1_session_set_stage(s, H1_CLOSES);
     return used;
+}
+
+// The same for a tunnel, which takes all of them.
+static void h1_session_run_tunnel(h1_session *s, const char *octets, size_t len)
+{
+    skua_request *r = s->carrier.current;
+    h1_session_enter(s);
+    if (s->out.octets) h1_session_discount(s, octets, len);
+    content_deliver(r, slice_make(octets, len));
+    if (h1_session_may_leave(r)) h1_session_leave(s, r);
+    h1_session_exit(s);
+}
+
+// Whether octets that come are its current request's, whose tunnel is read.
+static bool h1_session_is_tunnel(const h1_session *s)
+{
+    const skua_request *r = s->carrier.current;
+    return r->reading == READING_TUNNEL && s->in_len == 0 && s->stage == H1_READS &&
+           !s->carrier.broken && !content_is_blocked(r);
 }
 
 // ---- Keeping what cannot be used yet ----
@@ -472,6 +492,10 @@ BASE_INLINE bool h1_session_received(session *base, const char *octets, size_t l
 {
     h1_session *s = h1_session_of_base(base);
     h1_session_set_input(s, H1_INPUT_FLOWS);
+    if (__builtin_expect(s->carrier.current != NULL, 0) && h1_session_is_tunnel(s)) {
+        h1_session_run_tunnel(s, octets, len);
+        return s->out.octets && h1_session_flows(s);
+    }
     size_t used = 0;
     if (s->in_len && s->carrier.current && s->carrier.current->reading == READING_HEAD) {
         used = h1_session_complete_head(s, octets, len);

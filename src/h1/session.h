@@ -30,23 +30,25 @@ typedef enum h1_session_input {
     H1_INPUT_OVER    // FIN: what has been received is all there is
 } h1_session_input;
 
+// The members that each message of a WebSocket needs come first: they are not in the processor's first cache when
+// octets come.
 struct h1_session {
-    carrier carrier; // first; its current is the request that is read or answered
+    carrier carrier;          // first; its current is the request that is read or answered
+    uint32_t in_len, in_room; // of in
+    uint8_t stage;            // h1_session_stage
+    uint8_t input;            // h1_session_input
+    bool chunked;             // a fact of the response in hand
+    // Content that is being written: see carrier_table.reserve.
+    bool piece_exact;   // the size is written already
+    uint8_t piece_head; // octets before the content
+    uint8_t leaving_count;
     session base;
     out_queue out;                         // octets of responses, framed
     h1_session *next;                      // free
     skua_request *leaving, **leaving_tail; // answered, oldest first
-    unsigned leaving_count;
     // received and not used yet: a head in part, or what is behind a request that is being answered
     char *in;
-    uint32_t in_len, in_room;
-    uint8_t stage; // h1_session_stage
-    uint8_t input; // h1_session_input
-    bool chunked;  // a fact of the response in hand
-    // Content that is being written: see carrier_table.reserve.
-    bool piece_exact;   // the size is written already
-    uint8_t piece_head; // octets before the content
-    char *piece;
+    char *piece;           // content that is being written
     uint64_t content_left; // of HEAD_CONTENT_LENGTH
     chunk_decoder chunks;  // of HEAD_CONTENT_STREAMED
     out_segment *segments; // of out; NULL: given back, as nothing has been queued for a while
@@ -113,7 +115,7 @@ void h1_session_kick(carrier *c);
 void h1_session_send(carrier *c);
 bool h1_session_peer_is_done(const carrier *c);
 
-// Whether the session carries a WebSocket in the clear for which nothing is to be decided: octets come and go, and
+// Whether the session carries a WebSocket for which nothing is to be decided: octets come and go, and
 // nothing is kept, held up or about to end.
 bool h1_session_flows(const h1_session *s);
 

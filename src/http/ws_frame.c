@@ -103,9 +103,7 @@ static ws_head_result ws_head_on_octet(ws_head *head, bool open, ws_fault *fault
     return WS_HEAD_READ;
 }
 
-// Most heads of messages come whole, and have nothing to be refused. False: the head is to be read octet by octet, which
-// says what is wrong with it, if anything is.
-static bool ws_head_read_whole(ws_head *head, slice *input, bool open)
+bool ws_head_read_whole(ws_head *head, slice *input, bool open)
 {
     const uint8_t *in = (const uint8_t *)input->ptr;
     if (head->len || input->len < 4 + WS_KEY_OCTETS) return false;

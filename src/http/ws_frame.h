@@ -64,6 +64,10 @@ static inline bool ws_is_control(ws_opcode opcode)
     return opcode >= WS_CLOSE;
 }
 
+// Most heads of messages come whole, and have nothing to be refused: they are read at once. open: as below.
+// Returns: false if the head is to be read octet by octet, which says what is wrong with it, if anything is.
+bool ws_head_read_whole(ws_head *head, slice *input, bool open);
+
 // Reads on in a client's frame; *input is moved past what was used. A fault is found at its octet.
 // open: whether the frames of a message have begun and not ended.
 ws_head_result ws_head_read(ws_head *head, slice *input, bool open, ws_fault *fault);

@@ -53,6 +53,11 @@ static inline bool ws_reader_is_between(const ws_reader *reader)
     return !reader->open && !reader->in_payload && !reader->ended && reader->head.len == 0;
 }
 
+// Reads a message of one frame that lies in the input whole and is right: it is written to out, unmasked, and *input
+// is moved past it. *message, is_text: it. out: room octets, none of them the input's.
+// Returns false for all else, and has done nothing then: ws_reader_next tells what comes.
+bool ws_reader_whole(ws_reader *reader, slice *input, char *out, size_t room, slice *message);
+
 // Reads on. *input is moved past what was used. After WS_EVENT_PAYLOAD, ws_reader_take must be
 // called before this is again.
 ws_event ws_reader_next(ws_reader *reader, slice *input);

@@ -111,7 +111,7 @@ static void transported_sent(io_stream *stream, uint64_t n)
         return;
     }
     out_pop(s->out, left);
-    (void)s->protocol->sent(s);
+    if (s->protocol->sent(s) && conn->state == CONNECTION_STREAM) return;
     connection_settle(conn);
 }
 

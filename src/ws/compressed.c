@@ -168,7 +168,7 @@ void ws_compressed_piece(ws_session *s, slice *input, char *direct)
     ws_unpacked got = WS_UNPACKED_MORE;
     while (got == WS_UNPACKED_MORE && s->state == WS_OPEN) {
         if (!compressed_tell(s, &left, direct, &got)) return;
-        if (left.len && ws_session_is_to_pause(s)) break;
+        if (left.len && ws_is_to_pause(s)) break;
     }
     ws_reader_skip(&s->reader, input, looked.len - left.len);
 }

@@ -10,6 +10,8 @@
 #include "base/budget.h"
 #include "exchange/carrier.h"
 #include "exchange/worker.h"
+#include "ws/call.h"
+#include "ws/piece.h"
 
 enum { WS_POSTED_TIMES = 4, WS_CROWDS_SOON = 8 };
 
@@ -49,14 +51,23 @@ static bool ws_frame_lend(skua_request *r, ws_opcode opcode, bool final, slice p
     return ws_message_lend(r, m, slice_make(m->octets, octets));
 }
 
-static bool ws_frame_copy(skua_request *r, ws_opcode opcode, bool final, slice payload,
-                          size_t octets)
+static bool ws_frame_copy_framed(skua_request *r, ws_opcode opcode, bool final, slice payload,
+                                 size_t octets)
 {
     char *at = r->carrier->table->reserve(r, octets, NULL);
     if (!at) return false;
     ws_frame_write(at, opcode, final, payload);
     r->carrier->table->commit(r, octets);
     return true;
+}
+
+static bool ws_frame_copy(skua_request *r, ws_opcode opcode, bool final, slice payload,
+                          size_t octets)
+{
+    if (!r->carrier->table->append) return ws_frame_copy_framed(r, opcode, final, payload, octets);
+    char *at = r->carrier->table->append(r, octets);
+    if (at) ws_frame_write(at, opcode, final, payload);
+    return at != NULL;
 }
 
 static bool ws_shared_lend(skua_request *r, const ws_shared *shared)
@@ -101,17 +112,21 @@ skua_status ws_send_shared_frame(ws_session *s, const ws_shared *shared)
     return SKUA_OK;
 }
 
-skua_status ws_send_fragment(ws_session *s, ws_opcode opcode, bool final, slice payload)
+static skua_status ws_frame_queue(skua_request *r, ws_opcode opcode, bool final, slice payload)
 {
-    skua_request *r = s->request;
     size_t octets = payload.len + ws_head_octets(payload.len);
-    if (!ws_is_writable(r)) return SKUA_ECLOSED;
     bool queued = octets > RESPONSE_COPY_MAX ? ws_frame_lend(r, opcode, final, payload, octets)
                                              : ws_frame_copy(r, opcode, final, payload, octets);
     if (!queued) return SKUA_ENOMEM;
     r->sent_octets += octets;
     carrier_send(r->carrier, r);
     return SKUA_OK;
+}
+
+skua_status ws_send_fragment(ws_session *s, ws_opcode opcode, bool final, slice payload)
+{
+    if (!ws_is_writable(s->request)) return SKUA_ECLOSED;
+    return ws_frame_queue(s->request, opcode, final, payload);
 }
 
 skua_status ws_send_frame(ws_session *s, ws_opcode opcode, slice payload)
@@ -208,18 +223,47 @@ static skua_status ws_send_slowly(ws_session *s, uint64_t octets)
     return SKUA_ELIMIT;
 }
 
+// At the last look half of the queue was free, and less than that has been sent since. Streams share a queue.
+static bool ws_has_room_surely(const ws_session *s, uint64_t octets)
+{
+    const skua_request *r = s->request;
+    return r->sent_octets + octets < s->crowds_at && r->carrier->number == 0;
+}
+
 skua_status ws_send(ws_session *s, ws_opcode opcode, slice message)
 {
     uint64_t octets = ws_framed_octets(message.len);
     if (s->state != WS_OPEN || !ws_is_writable(s->request)) return SKUA_ECLOSED;
     if (s->outgoing.open) return SKUA_ESTATE;
     if (octets > s->queued_max) return SKUA_EINVAL;
-    if (!ws_has_room(s, octets)) return ws_send_slowly(s, octets);
-    skua_status status = ws_send_message(s, opcode, message);
+    if (!ws_has_room_surely(s, octets) && !ws_has_room(s, octets)) return ws_send_slowly(s, octets);
+    skua_status status = s->deflate ? ws_compressed_send(s, opcode, message)
+                                    : ws_frame_queue(s->request, opcode, true, message);
     if (status) return status;
     s->messages_out++;
     s->octets_out += message.len;
     return SKUA_OK;
+}
+
+// ---- Pausing ----
+
+bool ws_is_inflated_enough(const ws_session *s)
+{
+    return s->state == WS_OPEN && (ws_owes_much(s) || ws_has_had_its_turn(s));
+}
+
+// Whether the queue has grown so long that a client which does not read is held up.
+static bool ws_is_held_up(ws_session *s)
+{
+    return s->request->sent_octets >= s->crowds_at &&
+           s->endpoint->desc.slow == SKUA_WEBSOCKET_WAIT && s->state == WS_OPEN && ws_is_crowded(s);
+}
+
+bool ws_is_to_pause_rarely(ws_session *s)
+{
+    if (s->call && ws_call_is_full(s->call)) return true;
+    if (s->deflate && ws_is_inflated_enough(s)) return true;
+    return (s->is_paused && s->state == WS_OPEN) || ws_is_held_up(s);
 }
 
 #endif

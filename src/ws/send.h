@@ -54,6 +54,21 @@ void ws_want_room(ws_session *s, uint64_t octets);
 // Whether more than half of the queue is in use, so that nothing is read that may have to be answered.
 bool ws_is_crowded(ws_session *s);
 
+// Whether so much has been inflated that the rest has to wait. Behind our close nothing is inflated any more.
+bool ws_is_inflated_enough(const ws_session *s);
+
+// The slow half of ws_is_to_pause.
+bool ws_is_to_pause_rarely(ws_session *s);
+
+// Whether nothing more is to be read for now. Asked for each message: most sockets have nothing for which they might
+// pause but their queue.
+static inline bool ws_is_to_pause(ws_session *s)
+{
+    if (!s->call && !s->deflate && !s->is_paused && s->request->sent_octets < s->crowds_at)
+        return false;
+    return ws_is_to_pause_rarely(s);
+}
+
 // Whether everything has left.
 bool ws_is_idle(const ws_session *s);
 

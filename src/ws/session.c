@@ -127,9 +127,8 @@ void ws_fail(ws_session *s, uint16_t code, const char *reason)
 }
 
 // The last to leave does what could not be done while others were inside.
-void ws_session_leave(ws_session *s)
+void ws_session_leave_rarely(ws_session *s)
 {
-    SKUA_ASSERT(s->inside > 0);
     if (s->inside == 1 && s->is_broken && s->state != WS_CLOSED)
         ws_fail(s, WS_CODE_INTERNAL, "out of memory");
     if (--s->inside || s->state != WS_CLOSED) return;
@@ -536,42 +535,32 @@ static void ws_pause(ws_session *s, slice rest)
     s->held_len = rest.len;
 }
 
-// Behind our close nothing is inflated any more.
-static bool ws_is_inflated_enough(const ws_session *s)
-{
-    return s->state == WS_OPEN && (ws_owes_much(s) || ws_has_had_its_turn(s));
-}
-
-// Asked for each message, so that it is worth being inlined.
-static bool ws_is_to_pause(ws_session *s)
-{
-    if (s->call && ws_call_is_full(s->call)) return true;
-    if (s->deflate && ws_is_inflated_enough(s)) return true;
-    if (s->is_paused && s->state == WS_OPEN) return true;
-    return s->request->sent_octets >= s->crowds_at &&
-           s->endpoint->desc.slow == SKUA_WEBSOCKET_WAIT && s->state == WS_OPEN && ws_is_crowded(s);
-}
-
-bool ws_session_is_to_pause(ws_session *s)
-{
-    return ws_is_to_pause(s);
-}
-
 static slice ws_collected(const ws_session *s)
 {
     return s->message ? slice_make(s->message->octets, s->message->len) : (slice){ 0 };
 }
 
+// Messages of one frame that have come whole, as far as there are such. Returns: whether to go on with *input.
+static bool ws_feed_whole(ws_session *s, slice *input)
+{
+    char direct[WS_DIRECT_OCTETS];
+    slice message;
+    while (input->len && ws_reader_whole(&s->reader, input, direct, sizeof direct, &message)) {
+        ws_on_whole_message(s, message);
+        if (s->state == WS_CLOSED) return false;
+        if (!ws_is_to_pause(s)) continue;
+        ws_pause(s, *input);
+        return false;
+    }
+    return input->len || !ws_reader_is_between(&s->reader);
+}
+
 // Goes on until the input is used up or the socket is closed, or pauses.
-static void ws_feed(ws_session *s, slice input)
+__attribute__((noinline)) static void ws_feed_parts(ws_session *s, slice input)
 {
     char direct[WS_DIRECT_OCTETS];
     slice whole = { 0 };
     const bool in_pieces = s->endpoint->desc.receive;
-    if (ws_is_to_pause(s)) {
-        ws_pause(s, input);
-        return;
-    }
     while (s->state != WS_CLOSED) {
         switch (ws_reader_next(&s->reader, &input)) {
         case WS_EVENT_MORE: return;
@@ -601,6 +590,15 @@ static void ws_feed(ws_session *s, slice input)
         case WS_EVENT_FAULT: ws_fail(s, s->reader.fault.code, s->reader.fault.reason); return;
         }
     }
+}
+
+static void ws_feed(ws_session *s, slice input)
+{
+    if (ws_is_to_pause(s)) {
+        ws_pause(s, input);
+        return;
+    }
+    if (s->endpoint->desc.receive || ws_feed_whole(s, &input)) ws_feed_parts(s, input);
 }
 
 // Octets that came are given back as they are read: what is held still counts, and what the program was given is
@@ -713,7 +711,7 @@ static void ws_on_content(ws_session *s, skua_content_event event, slice octets)
             ws_feed_counted(s, octets);
             return;
         }
-        skua_content_consume(s->request, octets.len);
+        content_take(s->request, octets.len);
         ws_feed(s, octets);
         return;
     case SKUA_CONTENT_END:

@@ -31,14 +31,15 @@ typedef struct ws_outgoing {
 typedef struct ws_letter ws_letter;
 typedef struct ws_call ws_call;
 
+// The members that each message needs come first: they are not in the processor's first cache when octets come.
 struct ws_session {
-    ws_session *next, *previous; // of the worker
     skua_request *request;
     const ws_endpoint *endpoint;
     ws_slot *slot;
     skua_socket socket;
-    slice protocol;
-    ws_deflate *deflate;  // NULL: no compression was agreed on
+    ws_deflate *deflate; // NULL: no compression was agreed on
+    ws_call *call; // its blocking function's; NULL: none runs, or it needs to know nothing more
+    ws_message *message;  // what has come of one in more than one piece; NULL: none
     unsigned inside;      // calls that use it
     uint8_t state;        // ws_state
     bool close_is_queued; // in WS_CLOSING: not as long as messages wait for room
@@ -48,33 +49,34 @@ struct ws_session {
     bool owes_pong;       // when there is room
     bool owes_closing;    // the program is to be told that this side closes it
     uint8_t pong_len;
+    bool has_begun;      // open has returned
+    uint16_t close_code; // of our close, as long as that waits
+    unsigned rate_count;
+    int64_t rate_from_ns; // frames are counted for a second from then
+    int64_t heard_ns;
+    uint64_t crowds_at; // the queue is not looked at before so many octets have been sent
+    uint64_t queued_max;
+    uint64_t messages_in, octets_in, messages_out, octets_out;
+    ws_letter *waiting, *waiting_last; // messages of other threads
+    ws_outgoing outgoing;
+    ws_reader reader;
+    ws_session *next, *previous; // of the worker
+    slice protocol;
     char *pong; // payload of the last one that is owed; in the request's memory
     io_alarm alarm;
     int64_t armed_ns; // when the alarm is due; INT64_MAX: never
-    int64_t heard_ns, pinged_ns;
-    int64_t close_by_ns;  // INT64_MAX as long as our close has not left
-    int64_t ends_ns;      // when it has been open for long enough; INT64_MAX: never
-    int64_t rate_from_ns; // frames are counted for a second from then
-    unsigned rate_count;
-    uint64_t queued_max;
-    uint64_t crowds_at; // the queue is not looked at before so many octets have been sent
-    ws_letter *waiting, *waiting_last; // messages of other threads
-    uint64_t messages_in, octets_in, messages_out, octets_out;
-    ws_message *message; // what has come of one in more than one piece; NULL: none
+    int64_t pinged_ns;
+    int64_t close_by_ns; // INT64_MAX as long as our close has not left
+    int64_t ends_ns;     // when it has been open for long enough; INT64_MAX: never
     // when the window began in which a rate is judged, and what had moved then: come of that, or, while our
     // close is leaving, left of everything
     int64_t window_ns;
     uint64_t window_len;
     char *held; // input that is read when the queue is shorter
     size_t held_len;
-    ws_call *call; // its blocking function's; NULL: none runs, or it needs to know nothing more
-    size_t owed;   // octets that receive was given and that have not been given back
-    ws_outgoing outgoing;
-    ws_reader reader;
+    size_t owed;              // octets that receive was given and that have not been given back
     uint64_t sent_at_look;    // by the request, at the last look for idle sockets
     uint64_t messages_before; // that had come when it was woken
-    bool has_begun;           // open has returned
-    uint16_t close_code;      // of our close, as long as that waits
     slice close_reason;       // in the request's memory, also where the program is told of it
 };
 
@@ -86,7 +88,13 @@ static inline void ws_session_enter(ws_session *s)
 {
     s->inside++;
 }
-void ws_session_leave(ws_session *s);
+void ws_session_leave_rarely(ws_session *s);
+static inline void ws_session_leave(ws_session *s)
+{
+    SKUA_ASSERT(s->inside > 0);
+    if (s->is_broken || s->state == WS_CLOSED) ws_session_leave_rarely(s);
+    else s->inside--;
+}
 
 // Begins the session of a request that has just become a tunnel. s: zeroed, counted memory; given. slot:
 // taken, and given.
@@ -112,9 +120,6 @@ void ws_message_begins(ws_session *s);
 
 // Counts a message, a control frame, or a frame of one that is taken piece by piece.
 bool ws_is_too_fast(ws_session *s);
-
-// Whether nothing more is to be read for now.
-bool ws_session_is_to_pause(ws_session *s);
 
 // Makes room for more octets of the message. Returns: false when memory ran out.
 bool ws_message_grow(ws_session *s, size_t more);

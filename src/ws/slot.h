@@ -15,6 +15,10 @@ typedef struct ws_parked ws_parked;
 
 typedef struct ws_slot {
     registry_slot slot; // first; its handle is good while the socket is
+    skua_worker *worker;
+    // The worker's to look at; both NULL: closed.
+    ws_session *session;
+    ws_parked *parked;
     struct {
         _Atomic(uint64_t) state; // the word of the slot, odd when closed; whether its socket is
                                  // closing; and letters under way
@@ -26,10 +30,6 @@ typedef struct ws_slot {
         atomic_bool told;          // a letter says that one was refused
         _Atomic(int) slow;         // skua_websocket_slow of the socket
     } shared;
-    skua_worker *worker;
-    // The worker's to look at; both NULL: closed.
-    ws_session *session;
-    ws_parked *parked;
 } ws_slot;
 
 // A slot for a socket to come.  Errors: SKUA_ENOMEM, SKUA_ELIMIT.

@@ -67,6 +67,18 @@ def echo(server, messages, depth, octets):
     socket.leave()
 
 
+def publish(server, readings, readers, octets):
+    """Messages of that length from one WebSocket to so many others, until so many have come."""
+    there, back = frame(TEXT, "x" * octets), frame(TEXT, "x" * octets, masked=False)
+    writer, *others = [Socket(server, "/live/room") for _ in range(readers + 1)]
+    assert all(socket.message() == "welcome" for socket in (writer, *others))
+    for _ in range(readings // readers):
+        writer.send(there)
+        assert all(socket.connection.exactly(len(back)) == back for socket in others)
+    for socket in (writer, *others):
+        socket.leave()
+
+
 def executed(command, folder, requests, depth, what, play=ask):
     """Instructions of a whole run in which so many are played on one connection, depth at a time."""
     port = free_port()
@@ -175,6 +187,12 @@ def test_statistics_cost_little(hello, tmp_path, record_property):
 ])
 def test_instructions_of_messages(installed, name, depth, octets, tmp_path, record_property):
     judge(name, [compiled(installed, "echo")], tmp_path, depth, record_property, what=octets, play=echo)
+
+
+@pytest.mark.skipif(not VALGRIND, reason="valgrind is not installed")
+def test_instructions_of_a_reader(installed, tmp_path, record_property):
+    """Each of those to whom a message is published, with the 16th part of what receiving it takes."""
+    judge("publication, each of 16 readers", [compiled(installed, "topics")], tmp_path, 16, record_property, what=16, play=publish)
 
 
 @pytest.mark.skipif(not VALGRIND, reason="valgrind is not installed")

@@ -23,6 +23,7 @@ typedef struct telling {
     char *text;
     size_t len, room;
     bool ended;
+    bool at_once; // ws_reader_whole is asked first
 } telling;
 
 static void require(bool truth)
@@ -77,10 +78,22 @@ static void tell_message(telling *t)
     t->message_len = 0;
 }
 
+static bool tell_whole(telling *t, slice *wire)
+{
+    slice message;
+    if (!t->at_once || !ws_reader_whole(&t->reader, wire, t->message, sizeof t->message, &message))
+        return false;
+    write_down(t, 'f', NULL, 0);
+    t->message_len = t->reader.message_octets = message.len;
+    tell_message(t);
+    return true;
+}
+
 static void tell(telling *t, slice wire)
 {
     ws_reader *reader = &t->reader;
     while (!t->ended) {
+        if (tell_whole(t, &wire)) continue;
         switch (ws_reader_next(reader, &wire)) {
         case WS_EVENT_MORE: require(wire.len == 0); return;
         case WS_EVENT_FRAME: write_down(t, 'f', NULL, 0); break;
@@ -103,9 +116,9 @@ static void tell(telling *t, slice wire)
     }
 }
 
-static void tell_pieces(telling *t, slice wire, size_t first, size_t step)
+static void tell_pieces(telling *t, slice wire, size_t first, size_t step, bool at_once)
 {
-    *t = (telling){ .reader = { .limits = &limits } };
+    *t = (telling){ .reader = { .limits = &limits }, .at_once = at_once };
     for (size_t at = 0, n = first; at < wire.len && !t->ended; at += n, n = step) {
         if (n > wire.len - at) n = wire.len - at;
         tell(t, slice_make(wire.ptr + at, n));
@@ -136,10 +149,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *octets, size_t len)
     slice wire = slice_make((const char *)octets + 2, len - 2);
     size_t number = (size_t)octets[0] << 8 | octets[1];
     static telling whole, halves, single, some;
-    tell_pieces(&whole, wire, wire.len + 1, 1);
-    tell_pieces(&halves, wire, number % (wire.len + 1), wire.len + 1);
-    tell_pieces(&single, wire, 1, 1);
-    tell_pieces(&some, wire, number % 3 + 1, number % 7 + 1);
+    tell_pieces(&whole, wire, wire.len + 1, 1, true);
+    tell_pieces(&halves, wire, number % (wire.len + 1), wire.len + 1, true);
+    tell_pieces(&single, wire, 1, 1, false);
+    tell_pieces(&some, wire, number % 3 + 1, number % 7 + 1, false);
     require_same(&whole, &halves);
     require_same(&whole, &single);
     require_same(&whole, &some);

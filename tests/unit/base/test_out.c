@@ -83,6 +83,20 @@ static void push_reserved(out_queue *out)
     model_push(to, n);
 }
 
+static void push_appended(out_queue *out)
+{
+    static const size_t lengths[] = { 1, 18, 4000, BLOCK_OCTETS };
+    size_t n = lengths[random_below(4)];
+    char *to = out_append(out, n);
+    if (!to) {
+        assert_int_equal(out->count, out->room);
+        return;
+    }
+    for (size_t i = 0; i < n; i++)
+        to[i] = (char)random_next();
+    model_push(to, n);
+}
+
 static void push_copied(out_queue *out)
 {
     size_t n = random_below(random_below(20) ? 700 : 40000);
@@ -148,7 +162,7 @@ static void pop_some(out_queue *out)
 
 static void step(out_queue *out)
 {
-    switch (random_below(6)) {
+    switch (random_below(7)) {
     case 0:
     case 1: push_reserved(out); break;
     case 2: push_copied(out); break;
@@ -160,7 +174,9 @@ static void step(out_queue *out)
         break;
     case 5:
         if (random_below(4) == 0 || out->octets > 400000) pop_some(out);
+        if (random_below(2)) out_rest(out); // a block is begun with the next
         break;
+    case 6: push_appended(out); break;
     }
 }
 

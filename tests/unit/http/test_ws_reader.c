@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Messages and control frames: each case at every split and octet by octet, flush against a
-// forbidden page. A message is told as t"…" or b"…", a ping as P(…), a pong as p(…), a close as
+// forbidden page, with and without ws_reader_whole. A message is told as t"…" or b"…", a ping as P(…), a pong as p(…), a close as
 // C1000(…), a fault as its code. Frames are written "OPCODE length-or-text", and masked here.
 
 #include "http/ws_reader.h"
@@ -23,6 +23,7 @@ typedef struct telling {
     char text[2048];
     size_t len;
     bool ended;
+    bool at_once; // ws_reader_whole is asked first
 } telling;
 
 static void say(telling *t, const char *octets, size_t len)
@@ -72,12 +73,25 @@ static void tell(telling *t, ws_event event, slice *input)
     }
 }
 
+static bool tell_whole(telling *t, slice *input)
+{
+    slice message;
+    if (!t->at_once ||
+        !ws_reader_whole(&t->reader, input, t->message, limits.message_octets_max, &message))
+        return false;
+    assert_ptr_equal(message.ptr, t->message);
+    t->message_len = message.len;
+    tell(t, WS_EVENT_MESSAGE, input);
+    return true;
+}
+
 static void feed(telling *t, const char *octets, size_t len)
 {
     char *copy = guarded_copy(octets, len);
     slice input = slice_make(copy, len);
     ws_event event = WS_EVENT_FRAME;
     while (event != WS_EVENT_MORE && !t->ended) {
+        if (tell_whole(t, &input)) continue;
         event = ws_reader_next(&t->reader, &input);
         tell(t, event, &input);
     }
@@ -121,11 +135,12 @@ typedef struct reader_case {
 static void check(const char *name, const wire *w, const char *told)
 {
     static telling t;
-    for (size_t split = 0; split <= w->len; split++) {
-        t = (telling){ .reader = { .limits = &limits } };
-        feed(&t, w->octets, split);
-        feed(&t, w->octets + split, w->len - split);
-        if (strcmp(t.text, told) != 0) fail_msg("%s, split %zu: %s", name, split, t.text);
+    for (size_t split = 0; split <= w->len * 2 + 1; split++) {
+        size_t first = split / 2;
+        t = (telling){ .reader = { .limits = &limits }, .at_once = split % 2 };
+        feed(&t, w->octets, first);
+        feed(&t, w->octets + first, w->len - first);
+        if (strcmp(t.text, told) != 0) fail_msg("%s, split %zu: %s", name, first, t.text);
     }
     t = (telling){ .reader = { .limits = &limits } };
     for (size_t i = 0; i < w->len; i++)
@@ -268,6 +283,39 @@ static void test_a_length_of_63_bits_is_too_big(void **state)
     assert_string_equal(t.text, "F1009()");
 }
 
+// Octets that are not read at once are not touched.
+static void test_whole_messages(void **state)
+{
+    (void)state;
+    static const struct {
+        uint8_t first;
+        size_t payload, cut, room; // cut: octets that have not come
+        bool is_read;
+    } cases[] = {
+        { 0x81, 5, 0, 5, true },      { 0x82, 300, 0, 300, true }, { 0x81, 5, 0, 4, false },
+        { 0x81, 5, 1, 5, false },     { 0x01, 5, 0, 5, false },    { 0x80, 5, 0, 5, false },
+        { 0x89, 5, 0, 5, false },     { 0xc1, 5, 0, 5, false },    { 0x83, 5, 0, 5, false },
+        { 0x82, 301, 0, 400, false },
+    };
+    char payload[400], out[400];
+    memset(payload, 'a', sizeof payload);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        wire w = { .len = 0 };
+        put_frame(&w, cases[i].first, payload, cases[i].payload);
+        ws_reader reader = { .limits = &limits };
+        size_t len = w.len - cases[i].cut;
+        slice input = slice_make(w.octets, len), message;
+        bool is_read = ws_reader_whole(&reader, &input, out, cases[i].room, &message);
+        if (is_read != cases[i].is_read) fail_msg("case %zu: %d", i, is_read);
+        assert_int_equal(input.len, is_read ? 0 : len);
+        assert_true(ws_reader_is_between(&reader));
+        if (!is_read) continue;
+        assert_int_equal(message.len, cases[i].payload);
+        assert_memory_equal(message.ptr, payload, message.len);
+        assert_int_equal(reader.is_text, cases[i].first == 0x81);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -276,6 +324,7 @@ int main(void)
         cmocka_unit_test(test_faults),
         cmocka_unit_test(test_a_fault_is_found_at_its_octet),
         cmocka_unit_test(test_limits_at_their_edge),
+        cmocka_unit_test(test_whole_messages),
         cmocka_unit_test(test_a_length_of_63_bits_is_too_big),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
