@@ -34,31 +34,27 @@ typedef enum field_id {
 // The id of a field name, whatever its case.
 field_id field_identify(slice name);
 
-// 0x40 is set in letters, and not in digits and "-": so upper case is folded where lower has a letter,
-// and no control passes for anything else. With a constant lower, that is an OR and a comparison.
-static inline bool field_folds_to_4(const char *p, const char *lower)
+static inline uint32_t fold4(const char *p)
 {
-    uint32_t word, wanted;
-    memcpy(&word, p, sizeof word);
-    memcpy(&wanted, lower, sizeof wanted);
-    return (word | (wanted & 0x40404040u) >> 1) == wanted;
+    uint32_t word;
+    memcpy(&word, p, sizeof(word));
+    return word | 0x20202020u;
 }
 
-static inline bool field_folds_to_8(const char *p, const char *lower)
+static inline uint64_t fold8(const char *p)
 {
-    uint64_t word, wanted;
-    memcpy(&word, p, sizeof word);
-    memcpy(&wanted, lower, sizeof wanted);
-    return (word | (wanted & 0x4040404040404040u) >> 1) == wanted;
+    uint64_t word;
+    memcpy(&word, p, sizeof(word));
+    return word | 0x2020202020202020u;
 }
 
-// Whether p[0..len) is lower, letters in any case. len: a constant from 4 to 24. lower: letters, digits and "-".
+// Whether p[0..len) is lower, letters in any case. len: a constant from 4 to 24. CR would pass for
+// "-", and other controls for digits, so p must have been checked to hold none.
 static inline bool field_folds_to(const char *p, const char *lower, size_t len)
 {
-    if (len < 8)
-        return field_folds_to_4(p, lower) && field_folds_to_4(p + len - 4, lower + len - 4);
-    return field_folds_to_8(p, lower) && field_folds_to_8(p + len - 8, lower + len - 8) &&
-           (len <= 16 || field_folds_to_8(p + 8, lower + 8));
+    if (len < 8) return fold4(p) == fold4(lower) && fold4(p + len - 4) == fold4(lower + len - 4);
+    return fold8(p) == fold8(lower) && fold8(p + len - 8) == fold8(lower + len - 8) &&
+           (len <= 16 || fold8(p + 8) == fold8(lower + 8));
 }
 
 static inline field_id field_match_6(const char *p)
