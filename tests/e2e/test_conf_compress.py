@@ -291,7 +291,7 @@ def test_half_of_the_cores_are_left_to_the_workers(launch, tmp_path, workers):
     So when the first response comes, most of the threads have done nothing; each of the files takes more than 30 ms."""
     (tmp_path / "www").mkdir()
     for i in range(8):
-        (tmp_path / "www" / f"{i}.txt").write_bytes(random.Random(i).randbytes(1 << 18).hex().encode())
+        (tmp_path / "www" / f"{i}.txt").write_bytes(random.Random(i).randbytes(1 << 20).hex().encode())
     time.sleep(2.1)
     server = launch(start, tmp_path, SITES.replace("WORKERS", str(workers)))
     pid, most = process_of(server), max(1, workers // 2)
