@@ -9,6 +9,7 @@
 
 #include "base/assert.h"
 #include "base/budget.h"
+#include "base/inline.h"
 #include "exchange/carrier.h"
 #include "exchange/content.h"
 #include "exchange/push.h"
@@ -427,7 +428,8 @@ bool ws_is_too_fast(ws_session *s)
     return ++s->rate_count > s->endpoint->desc.messages_per_second_max;
 }
 
-static void ws_on_whole_message(ws_session *s, slice message)
+// For each message.
+static BASE_INLINE_ALWAYS void ws_on_whole_message(ws_session *s, slice message)
 {
     const skua_websocket_desc *desc = &s->endpoint->desc;
     if (ws_is_too_fast(s)) {
@@ -592,7 +594,7 @@ __attribute__((noinline)) static void ws_feed_parts(ws_session *s, slice input)
     }
 }
 
-static void ws_feed(ws_session *s, slice input)
+static BASE_INLINE_ALWAYS void ws_feed(ws_session *s, slice input)
 {
     if (ws_is_to_pause(s)) {
         ws_pause(s, input);
