@@ -5,6 +5,7 @@
 #include <skua/skua.h>
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 // Each machine tells every second who is with it. The list of one that has said nothing for three is dropped.
@@ -18,10 +19,8 @@ static const char page[] =
     "  const [machine, ...names] = e.data.slice(1).trim().split(' ')\n"
     "  lists[machine] = { names, came: Date.now() }\n"
     "  const fresh = Object.values(lists).filter(list => list.came > Date.now() - 3000)\n"
-    "  who.textContent = `In ${room}: ${fresh.flatMap(list => list.names).sort().join(' ')}`\n"
-    "}\n"
-    "form.onsubmit = e => { e.preventDefault(); socket.send(text.value); text.value = '' }\n"
-    "</script>\n";
+    "  who.textContent = `In ${room}: ${fresh.flatMap(list => list.names).sort().join(' ')}`\n}\n"
+    "form.onsubmit = () => { socket.send(text.value); text.value = ''; return false }</script>\n";
 
 static void on_page(skua_request *request, void *user)
 {
@@ -29,29 +28,29 @@ static void on_page(skua_request *request, void *user)
     skua_respond_html(request, 200, page);
 }
 
-// Somebody in a room, in the memory of the request that opened the socket, as the slices are.
+// Somebody in a room. The request that opened the socket is gone when messages come, so it has copies.
 typedef struct member {
     struct member *next;
-    skua_slice room, name;
+    char room[41], name[41];
 } member;
 
 static skua_server *server;
-static const char *machine = "here", member_key;
+static const char *machine = "here";
 static member *members;
 static skua_timer every_second; // while there are some
 
-static const member *next_in(const member *m, skua_slice room)
+static const member *next_in(const member *m, const char *room)
 {
-    while (m && (m->room.len != room.len || memcmp(m->room.ptr, room.ptr, room.len) != 0))
+    while (m && strcmp(m->room, room) != 0)
         m = m->next;
     return m;
 }
 
 // Everybody in a room has joined the topic of its name, on whichever machine.
-static void tell(skua_slice room, const char *text, int n)
+static void tell(const char *room, const char *text, int n)
 {
     skua_publication said = { .octets = { text, (size_t)n } };
-    (void)!skua_topic_publish(server, room, &said);
+    (void)!skua_topic_publish(server, (skua_slice){ room, strlen(room) }, &said);
 }
 
 // Tells each room, once, who of this machine is in it: "*here ann ben ".
@@ -63,22 +62,23 @@ static void on_second(skua_worker *worker, void *user)
         char line[4096];
         int n = snprintf(line, sizeof line, "*%.20s ", machine);
         for (m = next_in(members, last->room); m; m = next_in(m->next, last->room))
-            if ((size_t)n + m->name.len + 2 <= sizeof line)
-                n += snprintf(line + n, m->name.len + 2, "%" SKUA_FMT " ", SKUA_ARG(m->name));
+            if (n < 4000) n += snprintf(line + n, sizeof line - (size_t)n, "%s ", m->name);
         tell(last->room, line, n);
     }
 }
 
 static void on_open(skua_socket socket, skua_request *request, void *user)
 {
-    member *m = skua_request_alloc(request, sizeof *m);
     skua_slice room = skua_request_param(request, "room");
     skua_slice name = skua_request_query_param(request, "name");
-    if (!m || skua_socket_join(socket, room) || skua_request_set(request, &member_key, m)) return;
+    member *m = room.len <= 40 && !skua_socket_join(socket, room) ? malloc(sizeof *m) : NULL;
+    if (!m || skua_socket_set(socket, m)) return;
     if (!name.len || name.len > 40) name = SKUA_SLICE("somebody");
     skua_worker *worker = skua_request_worker(request);
     if (!members) (void)!skua_timer_start(worker, 0, 1000000000, on_second, user, &every_second);
-    *m = (member){ members, room, name };
+    m->next = members;
+    snprintf(m->room, sizeof m->room, "%" SKUA_FMT, SKUA_ARG(room));
+    snprintf(m->name, sizeof m->name, "%" SKUA_FMT, SKUA_ARG(name));
     members = m;
 }
 
@@ -86,21 +86,21 @@ static void on_message(skua_socket socket, skua_slice message, bool text, void *
 {
     (void)user;
     char line[2200];
-    const member *m = skua_request_get(skua_socket_request(socket), &member_key);
+    const member *m = skua_socket_get(socket);
     if (!m || !text) return;
-    int n = snprintf(line, sizeof line, " %" SKUA_FMT ": %" SKUA_FMT, SKUA_ARG(m->name),
-                     SKUA_ARG(message));
+    int n = snprintf(line, sizeof line, " %s: %" SKUA_FMT, m->name, SKUA_ARG(message));
     tell(m->room, line, n);
 }
 
 static void on_close(skua_socket socket, unsigned code, skua_slice reason, void *user)
 {
     (void)code, (void)reason, (void)user;
-    member *m = skua_request_get(skua_socket_request(socket), &member_key), **place = &members;
+    member *m = skua_socket_get(socket), **place = &members;
     if (!m) return;
     while (*place != m)
         place = &(*place)->next;
     *place = m->next;
+    free(m);
     if (!members) skua_timer_stop(every_second);
 }
 

@@ -96,8 +96,8 @@
 //   skua_connection_peer skua_connection_id skua_connection_worker skua_connection_set
 //   skua_connection_get skua_socket_begin skua_socket_write skua_socket_end
 //   skua_socket_consume skua_socket_pause skua_socket_resume skua_socket_request
-//   skua_socket_protocol skua_topic_join skua_socket_join skua_topic_leave skua_socket_leave
-//   skua_directory_serve skua_serve_file skua_respond_stats
+//   skua_socket_protocol skua_socket_set skua_socket_get skua_topic_join skua_socket_join
+//   skua_topic_leave skua_socket_leave skua_directory_serve skua_serve_file skua_respond_stats
 //
 // In the blocking function of a socket:
 //   skua_socket_receive
@@ -2397,7 +2397,8 @@ typedef enum skua_websocket_deflate {
 // NULL.
 typedef struct skua_websocket_desc {
     // The socket is open; the server may send first. request: the request that opened the socket.
-    // It, and everything read from it, is valid as long as the socket.
+    // It, and everything read from it, is valid during the call; with keeps_request as long as the
+    // socket. The program keeps what it needs later in an object of its own: skua_socket_set.
     void (*open)(skua_socket socket, skua_request *request, void *user);
     // A whole message has arrived. message: UTF-8 if it is text; valid during the call.
     void (*message)(skua_socket socket, skua_slice message, bool text, void *user);
@@ -2473,11 +2474,12 @@ typedef struct skua_websocket_desc {
     // client has closed or left by then. code, reason: of this side's close; reason is valid during
     // the call.
     void (*closing)(skua_socket socket, unsigned code, skua_slice reason, void *user);
-    // Frees the request after open: skua_socket_request returns NULL from then on, and slices of
-    // the request are invalid. A socket with nothing under way then takes about 256 octets instead
-    // of about 5 KiB. Nothing is saved where the program holds the request, or has given it
-    // objects, tickets or a function for its end, also by middleware. Default false.
-    bool forgets_request;
+    // Keeps the request as long as the socket, for skua_socket_request. Such a socket takes about
+    // 5 KiB while nothing is under way, and others about 256 octets beside their connection. A
+    // socket takes the 5 KiB also if the program holds its request, or has given that objects,
+    // tickets or a function for its end, also by middleware. Default false: the request is freed
+    // after open.
+    bool keeps_request;
 } skua_websocket_desc;
 
 // Serves WebSockets at pattern. Middleware runs first, and refuses by ordinary responses. A request
@@ -2584,16 +2586,27 @@ SKUA_SIZED SKUA_NODISCARD skua_status skua_socket_receive(skua_socket socket, in
 // Thread: any.  Spec: RFC 6455 §7
 SKUA_API skua_status skua_socket_close(skua_socket socket, unsigned code, skua_slice reason);
 
-// Returns the request that opened the socket, with its fields, parameters and objects. NULL when
-// the socket is closed, but not yet in close; also after open where
-// skua_websocket_desc.forgets_request is set. Its tunnel belongs to the socket: skua_write,
-// skua_finish and skua_content_read fail with SKUA_ESTATE.
+// Returns the request that opened the socket, with its fields, parameters and objects. NULL after
+// open unless skua_websocket_desc.keeps_request is set, and when the socket is closed, but not yet
+// in close. Its tunnel belongs to the socket: skua_write, skua_finish and skua_content_read fail
+// with SKUA_ESTATE.
 // Thread: the socket's worker.
 SKUA_API skua_request *skua_socket_request(skua_socket socket);
 
 // Returns the subprotocol that was selected; empty when there is none, or the socket is closed.
 // Lifetime: that of the server.  Thread: the socket's worker.
 SKUA_API skua_slice skua_socket_protocol(skua_socket socket);
+
+// Keeps a pointer of the program's with the socket, in place of the one before; NULL at first.
+// Errors: SKUA_ECLOSED the socket is closed. In close it is not yet: what the pointer points to is
+// to be freed there.
+// Thread: the socket's worker.
+SKUA_API skua_status skua_socket_set(skua_socket socket, void *object);
+
+// Returns the pointer that skua_socket_set has kept; NULL when there is none, or the socket is
+// closed.
+// Thread: the socket's worker.  Cost: that of a look-up, whatever the socket is doing.
+SKUA_API void *skua_socket_get(skua_socket socket);
 
 // ---- Topics -----------------------------------------------------------------------------------
 

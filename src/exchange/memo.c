@@ -4,6 +4,7 @@
 
 #include "exchange/memo.h"
 
+#include "exchange/carrier.h"
 #include "exchange/middleware.h"
 #include "exchange/request_end.h"
 #include "exchange/sites.h"
@@ -87,13 +88,14 @@ static void memo_use_more(skua_request *r, const memo_more *more, char *base)
     if (base) memo_use_head(r, more, base);
 }
 
-// A tunnel after its 101.
+// A tunnel after its 101, or, where it is one stream of several, 200.
 static void memo_set_states(skua_request *r, const request_memo *memo)
 {
+    bool is_stream = r->carrier->number;
     r->base = "";
     r->unlogged = true;
-    r->status = 101;
-    r->head.version = 11;
+    r->status = is_stream ? 200 : 101;
+    r->head.version = is_stream ? 20 : 11;
     r->close = true;
     r->pull_left = -1;
     r->wanted = 0;

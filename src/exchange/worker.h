@@ -25,7 +25,7 @@ struct topic_seat;
 struct ws_slot;
 struct ws_parked;
 
-// Parking of the WebSocket that a connection carries: its session is given back while nothing is under way.
+// Parking of the WebSocket that a connection or a stream carries: its session is given back while nothing is under way.
 typedef struct parking_table {
     // Parks it if it may be; else it stays as it is.
     void (*park)(io_stream *stream);
@@ -36,10 +36,23 @@ typedef struct parking_table {
     // Delivers a message to the parked socket of a slot, as far as it needs no session for that. opcode: a ws_opcode.
     // Returns: false: it is to be woken, and nothing was sent.
     bool (*deliver)(struct ws_slot *slot, int opcode, slice message);
+    // The same for a close.
+    bool (*close)(struct ws_slot *slot, uint16_t code, slice reason);
+    // Hands the kernel octets for a parked one at once, protected where there is a transport. *left: how many have left.
+    // Returns: false: nothing was sent. The others are to be queued by its session, as some may be on the wire.
+    bool (*send_now)(io_stream *stream, slice octets, size_t *left);
     // Its deadline has come.
     void (*time_out)(io_stream *stream);
     // The same because its socket is used.
     bool (*unpark_to_use)(const struct ws_parked *parked);
+    // Parks the socket of a stream whose carrier stays. Returns: NULL: it goes on as it is.
+    struct ws_parked *(*park_stream)(skua_request *r);
+    // Makes the request of that stream again, the carrier's current. reads: as its client has sent something.
+    // Returns: false when memory ran out: the socket has ended, and the stream is to be reset.
+    bool (*unpark_stream)(struct ws_parked *parked, bool reads);
+    // When something is to be done for it; INT64_MAX: never. That has changed.
+    int64_t (*due_ns)(const struct ws_parked *parked);
+    void (*await)(const struct ws_parked *parked);
 } parking_table;
 
 enum { WORKER_HOST_OCTETS = 64, WORKER_GONE_KEPT = 64, WORKER_SPARES = 2 };

@@ -13,6 +13,7 @@
 #include "h2/backlog.h"
 #include "h2/ending.h"
 #include "h2/signal.h"
+#include "h2/tunnel.h"
 
 static int64_t h2_content_owed(const h2_stream *stream)
 {
@@ -122,8 +123,17 @@ static bool h2_content_is_deaf(const h2_stream *stream)
     return stream->protocol_len && h2_backlog_octets(stream) > 0;
 }
 
+// Octets of its client wake a tunnel. Returns: false: there is no memory for that, and the stream is gone.
+static bool h2_content_wake(h2_stream *stream)
+{
+    if (!h2_tunnel_is_parked(stream) || h2_tunnel_wake(stream, true)) return true;
+    h2_ending_reset(stream, H2_INTERNAL_ERROR, SKUA_END_ERROR);
+    return false;
+}
+
 bool h2_content_take(h2_stream *stream, slice octets)
 {
+    if (octets.len && !h2_content_wake(stream)) return false;
     const skua_request *r = stream->carrier.current;
     bool early = h2_content_is_early(stream);
     if (!(early || h2_content_is_read(stream)) || octets.len == 0) return true;
@@ -169,6 +179,7 @@ static bool h2_content_is_awaited(const h2_stream *stream)
 
 bool h2_content_end(h2_stream *stream)
 {
+    if (!h2_content_wake(stream)) return false;
     stream->peer = H2_HALF_ENDED;
     if (!stream->carrier.current || !h2_content_is_awaited(stream)) return true;
     if (h2_content_is_missing(stream)) return h2_content_malformed(stream);

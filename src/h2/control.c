@@ -11,6 +11,7 @@
 #include "h2/priority.h"
 #include "h2/ready.h"
 #include "h2/signal.h"
+#include "h2/tunnel.h"
 
 enum {
     H2_FRAME_SIZE_MAX = 16777215, // RFC 9113 §6.5.2
@@ -137,7 +138,7 @@ static fault h2_control_take_reset(h2_session *s, const h2_frame *frame)
 {
     h2_signal_forgive(s, frame->stream);
     h2_stream *stream = h2_stream_find(s, frame->stream);
-    if (!stream || !stream->carrier.current) return FAULT_NONE;
+    if (!stream || !(stream->carrier.current || h2_tunnel_is_parked(stream))) return FAULT_NONE;
     h2_ending_drop(stream, SKUA_END_CLOSED);
     if (h2_limits_reset(&s->limits, s->base.worker->loop.now_ns)) return FAULT_NONE;
     return h2_fault(H2_ENHANCE_YOUR_CALM, "too many streams that are reset");

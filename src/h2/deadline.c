@@ -20,6 +20,7 @@
 #include "h2/schedule.h"
 #include "h2/session.h"
 #include "h2/signal.h"
+#include "h2/tunnel.h"
 
 enum { H2_LOOK_AGAIN = -1 }; // a stream has ended
 
@@ -121,6 +122,8 @@ static void h2_deadline_end(h2_stream *stream, h2_awaited whom)
 static int64_t h2_deadline_look_at(h2_stream *stream)
 {
     skua_request *r = stream->carrier.current;
+    if (h2_tunnel_is_parked(stream) || (r && r->rests && h2_tunnel_park(stream)))
+        return h2_tunnel_look(stream);
     if (!r) return 0;
     if (stream->text) return 0; // it has not begun
     const skua_worker *w = r->worker;

@@ -13,6 +13,7 @@
 #include "h2/backlog.h"
 #include "h2/ready.h"
 #include "h2/signal.h"
+#include "h2/tunnel.h"
 
 // ---- Streams ----
 
@@ -67,6 +68,7 @@ static void h2_ending_let_leave(h2_stream *stream)
 // A request that is ended may call the program, which finds a stream that sends nothing more.
 void h2_ending_drop(h2_stream *stream, skua_end how)
 {
+    if (h2_tunnel_is_parked(stream)) (void)h2_tunnel_wake(stream, false);
     skua_request *r = stream->carrier.current;
     h2_ready_remove(stream);
     h2_stream_uncount(stream);

@@ -544,6 +544,26 @@ static void h2_framing_commit(skua_request *r, size_t octets)
     r->mark = s->out.total_in;
 }
 
+#ifndef SKUA_NO_WEBSOCKET
+
+static bool h2_framing_send_parked(carrier *c, slice octets)
+{
+    h2_stream *stream = h2_stream_of(c);
+    h2_session *s = h2_stream_session(stream);
+    if (octets.len > H2_PAYLOAD_OCTETS_MAX || !h2_framing_is_free(stream, octets.len)) return false;
+    char *start = out_reserve(&s->out, H2_HEAD_OCTETS + octets.len, NULL);
+    if (!start) return false;
+    char *end = start + H2_HEAD_OCTETS + octets.len;
+    memcpy(start + H2_HEAD_OCTETS, octets.ptr, octets.len);
+    h2_framing_head_of(start, end, H2_DATA, 0, stream);
+    out_commit(&s->out, H2_HEAD_OCTETS + octets.len);
+    h2_framing_count(stream, octets.len);
+    h2_stream_kick(stream);
+    return true;
+}
+
+#endif
+
 static bool h2_framing_lend(skua_request *r, const response_source *source)
 {
     return h2_framing_keep(h2_stream_of(r->carrier), source);
@@ -676,6 +696,16 @@ static void h2_framing_kick(carrier *c)
     h2_stream_kick(h2_stream_of(c));
 }
 
+#ifndef SKUA_NO_WEBSOCKET
+
+// A tunnel's queue of its own is the backlog, which is gone when it is empty.
+static bool h2_framing_rest(carrier *c)
+{
+    return h2_backlog_octets(h2_stream_of(c)) == 0;
+}
+
+#endif
+
 static bool h2_framing_peer_is_done(const carrier *c)
 {
     return *c->session->link.peer_is_done;
@@ -698,6 +728,10 @@ const carrier_table h2_carrier = {
     .vacate = h2_stream_vacate,
     .kick = h2_framing_kick,
     .send = h2_framing_kick,
+#ifndef SKUA_NO_WEBSOCKET
+    .rest = h2_framing_rest,
+    .send_parked = h2_framing_send_parked,
+#endif
     .peer_is_done = h2_framing_peer_is_done,
 };
 

@@ -14,6 +14,7 @@
 #include "h2/control.h"
 #include "h2/ending.h"
 #include "h2/signal.h"
+#include "h2/tunnel.h"
 
 void h2_input_forget(h2_session *s)
 {
@@ -28,8 +29,8 @@ void h2_input_forget(h2_session *s)
 static void h2_input_fail_stream(h2_session *s, uint32_t number, fault why)
 {
     h2_stream *stream = h2_stream_find(s, number);
-    if (stream && stream->carrier.current) {
-        request_blame(stream->carrier.current, why.reason);
+    if (stream && (stream->carrier.current || h2_tunnel_is_parked(stream))) {
+        if (stream->carrier.current) request_blame(stream->carrier.current, why.reason);
         h2_ending_reset(stream, (h2_code)why.h2_code, SKUA_END_ERROR);
     } else {
         h2_signal_reset(s, number, (h2_code)why.h2_code);
@@ -91,7 +92,8 @@ static void h2_input_end_data(h2_session *s)
 {
     s->input = H2_INPUT_FRAME;
     h2_stream *stream = h2_stream_find(s, s->frame.stream);
-    if (!stream || !stream->carrier.current || stream->peer != H2_HALF_OPEN) return;
+    bool goes_on = stream && (stream->carrier.current || h2_tunnel_is_parked(stream));
+    if (!goes_on || stream->peer != H2_HALF_OPEN) return;
     if (s->frame.flags & H2_FLAG_END_STREAM && !h2_content_end(stream)) return;
     h2_content_credit(stream);
     h2_ending_settle(stream);

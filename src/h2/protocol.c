@@ -19,6 +19,7 @@
 #include "h2/schedule.h"
 #include "h2/session.h"
 #include "h2/signal.h"
+#include "h2/tunnel.h"
 #include "http/h2_head.h"
 
 enum { H2_TABLE_OCTETS = 4096 }; // of either compression table, at most
@@ -170,6 +171,7 @@ static bool h2_protocol_is_shut(const h2_session *s, const h2_stream *stream)
 static bool h2_protocol_is_left(const h2_session *s, const h2_stream *stream)
 {
     const skua_request *r = stream->carrier.current;
+    if (h2_tunnel_is_parked(stream)) return s->peer_over || !h2_config(s)->half_close;
     if (!r) return false;
     if (s->peer_over && stream->peer == H2_HALF_OPEN) return true;
     if (s->peer_over && h2_protocol_is_shut(s, stream)) return true;

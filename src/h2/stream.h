@@ -49,6 +49,8 @@ struct h2_stream {
     int32_t recv_window; // that the client has left
     char *text;          // the head of a request that waits for its handler; NULL: it does not
     int64_t begins_ns;   // not before
+    struct ws_parked
+        *parked;            // the WebSocket of its tunnel, without a request meanwhile; NULL: none
     skua_request *occupant; // ended, and still held by somebody; NULL: none
     char *piece;            // that a source or a handler writes
     uint32_t window;        // octets that recv_window may be at most

@@ -10,6 +10,8 @@
 #include "base/memory.h"
 #include "h1/protocol.h"
 #include "h1/tunnel.h"
+#include "h2/protocol.h"
+#include "h2/tunnel.h"
 #include "server/secure.h"
 #include "server/transported.h"
 #include "ws/parked_send.h"
@@ -35,25 +37,37 @@ static void parking_forget_session(connection *conn)
     if (!conn->has_transport) conn->stream.out = NULL;
 }
 
+static void parking_looks(skua_worker *w)
+{
+    w->parking_frees = true;
+    worker_look_for_rest(w);
+}
+
 static void parking_park(io_stream *stream)
 {
     connection *conn = connection_of(stream);
     session *s = conn->session;
-    int64_t due_ns;
     skua_request *r = parking_is_sent(conn) ? h1_tunnel_request(s) : NULL;
-    ws_parked *parked = r ? ws_park(r, &conn->stream, &due_ns) : NULL;
+    ws_parked *parked = r ? ws_park(r) : NULL;
     if (!parked) {
         s->looks_anew = h1_tunnel_rests(s);
         return;
     }
+    parked->on.stream = stream;
     h1_tunnel_end(s);
     parking_forget_session(conn);
     if (conn->has_transport) transported_rest(conn);
     conn->parked = parked;
     conn->is_parked = true;
-    conn->worker->self.parking_frees = true;
-    parking_await(conn, due_ns);
-    worker_look_for_rest(&conn->worker->self);
+    parking_await(conn, ws_parked_due_ns(parked));
+    parking_looks(&conn->worker->self);
+}
+
+static void parking_counts(const ws_parked *parked, uint64_t counts[MEMO_COUNTS])
+{
+    memset(counts, 0, MEMO_COUNTS * sizeof *counts);
+    const memo_more *more = parked->memo.more;
+    if (more) memcpy(counts, more->counts, MEMO_COUNTS * sizeof *counts);
 }
 
 // Returns: the request of the tunnel; NULL when memory ran out, and there is no session then.
@@ -62,8 +76,8 @@ static skua_request *parking_begin(connection *conn, ws_parked *parked)
     session *s = h1_protocol.begin(&conn->worker->self);
     if (!s) return NULL;
     connection_adopt(conn, s);
-    uint64_t counts[MEMO_COUNTS] = { 0 };
-    if (parked->memo.more) memcpy(counts, parked->memo.more->counts, sizeof counts);
+    uint64_t counts[MEMO_COUNTS];
+    parking_counts(parked, counts);
     skua_request *r = h1_tunnel_begin(s, &parked->memo);
     if (r && ws_unpark(parked, r, counts)) return r;
     return NULL;
@@ -102,7 +116,71 @@ static bool parking_unpark_to_read(io_stream *stream)
 
 static bool parking_unpark_to_use(const ws_parked *parked)
 {
-    return parking_unpark(parked->stream);
+#ifndef SKUA_NO_HTTP2
+    if (parked->is_carried) return h2_tunnel_use(parked->on.carrier);
+#endif
+    return parking_unpark(parked->on.stream);
+}
+
+#ifndef SKUA_NO_HTTP2
+
+// ---- Streams ----
+
+static ws_parked *parking_park_stream(skua_request *r)
+{
+    carrier *c = r->carrier;
+    ws_parked *parked = ws_park(r);
+    if (!parked) return NULL;
+    parked->is_carried = true;
+    parked->on.carrier = c;
+    parking_looks(c->session->worker);
+    return parked;
+}
+
+// The request may have been made when there is no memory for the rest: it ends with the stream.
+static bool parking_unpark_stream(ws_parked *parked, bool reads)
+{
+    carrier *c = parked->on.carrier;
+    skua_worker *w = c->session->worker;
+    bool full = reads && w->pressure >= BUDGET_FULL;
+    bool is_closing = parked->is_closing;
+    uint64_t counts[MEMO_COUNTS];
+    parking_counts(parked, counts);
+    skua_request *r = c->current = memo_recall(&parked->memo, w, c);
+    if (!r || !ws_unpark(parked, r, counts)) {
+        ws_parked_lose(parked, w);
+        return false;
+    }
+    if (is_closing) ws_unparked_give_up(r);
+    else if (full) ws_unparked_shed(r);
+    return true;
+}
+
+static void parking_stop_streams(const connection *conn)
+{
+    if (conn->session && conn->session->protocol == &h2_protocol)
+        h2_tunnel_stop(conn->session, ws_parked_go_away);
+}
+
+#endif
+
+static void parking_await_anew(const ws_parked *parked)
+{
+    if (parked->is_carried) {
+        session *s = parked->on.carrier->session;
+        s->looks_anew = true;
+        io_kick(&s->worker->loop, s->link.stream);
+    } else {
+        parking_await(connection_of(parked->on.stream), ws_parked_due_ns(parked));
+    }
+}
+
+static bool parking_send_now(io_stream *stream, slice octets, size_t *left)
+{
+    connection *conn = connection_of(stream);
+    if (conn->has_transport) return transported_send_now(conn, octets, left);
+    *left = io_send_now(&conn->worker->self.loop, stream, octets.ptr, octets.len);
+    return *left > 0;
 }
 
 // Where the peer has not answered our close, nothing more is waited for: one session is made after the other.
@@ -124,10 +202,12 @@ void parking_stop(server_worker *w)
     for (endpoint *end; (end = endpoint_next(w, &slot));) {
         if (endpoint_side_of(end) == ENDPOINT_CLIENT) continue;
         connection *conn = connection_of(&end->stream);
+#ifndef SKUA_NO_HTTP2
+        parking_stop_streams(conn);
+#endif
         if (!conn->is_parked) continue;
         ws_parked *parked = conn->parked;
-        if (ws_parked_go_away(parked)) parking_await(conn, parked->ends_ns);
-        else if (conn->is_parked) (void)parking_unpark(&conn->stream);
+        if (!ws_parked_go_away(parked) && conn->is_parked) (void)parking_unpark(&conn->stream);
     }
 }
 
@@ -165,8 +245,16 @@ static const parking_table parking = { .park = parking_park,
                                        .unpark = parking_unpark,
                                        .unpark_to_read = parking_unpark_to_read,
                                        .deliver = ws_parked_deliver,
+                                       .close = ws_parked_take_close,
+                                       .send_now = parking_send_now,
                                        .time_out = parking_time_out,
-                                       .unpark_to_use = parking_unpark_to_use };
+                                       .unpark_to_use = parking_unpark_to_use,
+#ifndef SKUA_NO_HTTP2
+                                       .park_stream = parking_park_stream,
+                                       .unpark_stream = parking_unpark_stream,
+#endif
+                                       .due_ns = ws_parked_due_ns,
+                                       .await = parking_await_anew };
 
 void parking_open(server_worker *w)
 {

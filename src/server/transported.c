@@ -77,6 +77,44 @@ void transported_send(connection *conn)
     if (conn->shuts && (ended || !conn->ends)) io_shutdown(transported_loop(conn), &conn->stream);
 }
 
+#ifndef SKUA_NO_WEBSOCKET
+
+// Returns: whether the wire is empty.
+static bool transported_push(connection *conn)
+{
+    transport *t = transported_of(conn);
+    io_loop *loop = transported_loop(conn);
+    while (t->wire.octets) {
+        const out_segment *first = out_segment_at(&t->wire, 0);
+        size_t n = io_send_now(loop, &conn->stream, first->ptr, (size_t)first->len);
+        if (n == 0) return false;
+        transported_count(t, loop, n);
+        out_pop(&t->wire, n);
+    }
+    return true;
+}
+
+// The queue of a session that there is not holds them as long as they are put on the wire. What stays on that is taken for
+// the beginning of the session's queue, which is to have it.
+bool transported_send_now(connection *conn, slice octets, size_t *left)
+{
+    transport *t = transported_of(conn);
+    if (t->wire.octets || transported_waits(conn)) return false;
+    out_segment segments[OUT_SEGMENTS_KEPT + 1];
+    out_queue plain;
+    out_init(&plain, &conn->worker->self.blocks, segments, OUT_SEGMENTS_KEPT + 1);
+    out_lend(&plain, octets, NULL, NULL);
+    (void)t->table->fill(t, &plain, false);
+    out_deinit(&plain);
+    bool was_put = t->wire.octets > 0;
+    bool is_sent = transported_push(conn);
+    *left = (size_t)t->table->left(t);
+    if (is_sent) t->table->rest(t);
+    return was_put;
+}
+
+#endif
+
 // The peer's FIN comes before our own end has left when both are sent at once. Closing then would
 // look to the peer as if something had been cut off.
 static void transported_end(connection *conn)

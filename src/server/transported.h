@@ -18,6 +18,15 @@ void transported_begin(connection *conn, transport *t);
 // octets or was told to end.
 void transported_send(connection *conn);
 
+#ifndef SKUA_NO_WEBSOCKET
+
+// Protects octets where there is no session, and hands them to the kernel at once. *left: how many have left.
+// Returns: false: nothing was sent. Octets that have not left may be on the wire: a session is to have them as the
+// beginning of its queue.
+bool transported_send_now(connection *conn, slice octets, size_t *left);
+
+#endif
+
 // Half-closes behind what is queued. ends: the transport says that this is the end; without that
 // the peer knows that something was cut off.
 void transported_shutdown(connection *conn, bool ends);

@@ -28,7 +28,7 @@
 #include "server/sweep.h"
 #include "server/timer.h"
 #include "server/transported.h"
-#include "ws/session.h"
+#include "ws/life.h"
 #include "ws/spare.h"
 
 #include <stdio.h>

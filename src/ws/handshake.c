@@ -12,7 +12,7 @@
 #include "http/syntax.h"
 #include "http/ws_handshake.h"
 #include "ws/call.h"
-#include "ws/session.h"
+#include "ws/life.h"
 
 // Why a request becomes no socket.
 typedef struct ws_refusal {

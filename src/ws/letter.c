@@ -129,8 +129,14 @@ static bool ws_letter_carry_out(ws_session *s, ws_letter *l)
 // Returns: whether it has been dealt with, and the socket needs no session for it.
 static bool ws_letter_is_parked_ones(ws_slot *slot, const ws_letter *l)
 {
-    return slot->parked && l->kind == WS_LETTER_MESSAGE &&
-           slot->worker->parks->deliver(slot, (int)l->opcode, ws_letter_text(l));
+    if (!slot->parked) return false;
+    const parking_table *parks = slot->worker->parks;
+    switch (l->kind) {
+    case WS_LETTER_MESSAGE: return parks->deliver(slot, (int)l->opcode, ws_letter_text(l));
+    case WS_LETTER_REFUSED: return false;
+    case WS_LETTER_CLOSE: return parks->close(slot, l->code, ws_letter_text(l));
+    }
+    return false;
 }
 
 static void ws_letter_deliver(mail *letter, void *reader)

@@ -12,6 +12,7 @@
 #include "exchange/carrier.h"
 #include "exchange/session.h"
 #include "exchange/worker.h"
+#include "ws/life.h"
 #include "ws/piece.h"
 #include "ws/shared.h"
 
@@ -55,7 +56,7 @@ static bool ws_protocol_fits(const ws_session *s)
 
 static bool ws_may_be_parked(const ws_session *s, int64_t now_ns)
 {
-    return s->state == WS_OPEN && s->endpoint->desc.forgets_request && ws_has_nothing_to_do(s) &&
+    return s->state == WS_OPEN && !s->endpoint->desc.keeps_request && ws_has_nothing_to_do(s) &&
            ws_reader_is_between(&s->reader) && ws_protocol_fits(s) &&
            ws_session_due_ns(s) - now_ns > ws_rest_ns && memo_suffices(s->request);
 }
@@ -101,7 +102,13 @@ static void ws_parked_count(const ws_parked *p, const ws_session *s)
     more->counts[3] = s->octets_out;
 }
 
-ws_parked *ws_park(skua_request *r, io_stream *stream, int64_t *due_ns)
+int64_t ws_parked_due_ns(const ws_parked *p)
+{
+    return p->is_closing ? p->ends_ns
+                         : ws_due_ns(&p->endpoint->desc, p->heard_ns, p->pinged_ns, p->ends_ns);
+}
+
+ws_parked *ws_park(skua_request *r)
 {
     skua_worker *w = r->worker;
     ws_session *s = ws_shared_session(r);
@@ -109,7 +116,6 @@ ws_parked *ws_park(skua_request *r, io_stream *stream, int64_t *due_ns)
     if (!s || !r->rests || !ws_may_be_parked(s, w->loop.now_ns)) return NULL;
     ws_parked *p = pool_take(&w->parked);
     if (!p) return NULL;
-    p->stream = stream;
     ws_parked_fill(p, s);
     if (memo_take(r, &p->memo)) {
         pool_give(&w->parked, p);
@@ -117,7 +123,6 @@ ws_parked *ws_park(skua_request *r, io_stream *stream, int64_t *due_ns)
     }
     ws_parked_count(p, s);
     if (p->topics) w->move_topics(w, p->topics, NULL, p->slot);
-    *due_ns = ws_session_due_ns(s);
     ws_session_put_away(s);
     p->slot->parked = p;
     return p;
@@ -222,8 +227,7 @@ static bool ws_session_rest(ws_session *s, int64_t now_ns)
     carrier *c = s->request->carrier;
     if (!c->table->rest) return false;
     if (!ws_has_been_idle(s, now_ns)) return true;
-    if (!ws_may_be_parked(s, now_ns))
-        return !c->table->rest(c) || s->endpoint->desc.forgets_request;
+    if (!ws_may_be_parked(s, now_ns)) return !c->table->rest(c) || !s->endpoint->desc.keeps_request;
     ws_let_rest(s->request);
     c->table->kick(c);
     return true;

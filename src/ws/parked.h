@@ -11,8 +11,11 @@
 #include "ws/session.h"
 
 struct ws_parked {
-    pool_item item;    // first: it lies in the worker's pool
-    io_stream *stream; // of its connection
+    pool_item item; // first: it lies in the worker's pool
+    union {
+        io_stream *stream; // of its connection
+        carrier *carrier;  // is_carried: of its stream, which stays
+    } on;
     ws_slot *slot;
     const ws_endpoint *endpoint;
     ws_deflate *deflate;
@@ -23,14 +26,17 @@ struct ws_parked {
     uint32_t rate_count;
     uint16_t protocol_at; // within the desc's protocols
     uint8_t protocol_len;
-    bool is_closing; // our close has left
+    bool is_closing : 1; // our close has left
+    bool is_carried : 1;
 };
 
-// Parks the socket whose request that is, if nothing of it is under way and its route has said that it needs no
-// request. Session and request are given back then.
-// *due_ns: when there will be something to do; INT64_MAX: never.
-// Returns: NULL: it goes on as it is.
-ws_parked *ws_park(skua_request *r, io_stream *stream, int64_t *due_ns);
+// Parks the socket whose request that is, if nothing of it is under way and its route does not keep the request.
+// Session and request are given back then.
+// Returns: NULL: it goes on as it is; else its caller sets what it is on.
+ws_parked *ws_park(skua_request *r);
+
+// When there will be something to do; INT64_MAX: never.
+int64_t ws_parked_due_ns(const ws_parked *p);
 
 // Makes a session of it again. r: the request of its memo, whose numbers are counts.
 // Returns: false when memory ran out; it is parked still.

@@ -12,7 +12,7 @@
 
 // ---- Frames ----
 
-// The beginning of a frame has left: without its end nothing that the client reads makes sense.
+// The beginning of a frame has left, or is on the wire: without its end nothing that the client reads makes sense.
 static void ws_parked_queue(const ws_slot *slot, slice rest)
 {
     ws_session *s = ws_slot_awake(slot);
@@ -29,20 +29,23 @@ static void ws_parked_queue(const ws_slot *slot, slice rest)
     carrier_kick(r->carrier, r);
 }
 
-// A transport makes its octets of a queue, which only a session has.
-static bool ws_parked_is_in_the_clear(const ws_parked *p)
+static bool ws_parked_send_carried(ws_parked *p, slice frame)
 {
-    return !p->stream->out;
+    carrier *c = p->on.carrier;
+    if (!c->table->send_parked(c, frame)) return false;
+    p->memo.sent_octets += frame.len;
+    return true;
 }
 
 // Returns: false: nothing was sent.
 static bool ws_parked_send_frame(const ws_slot *slot, slice frame)
 {
     ws_parked *p = slot->parked;
-    size_t n = io_send_now(&slot->worker->loop, p->stream, frame.ptr, frame.len);
-    if (n == 0) return false;
-    p->memo.sent_octets += n;
-    if (n < frame.len) ws_parked_queue(slot, slice_from(frame, n));
+    if (p->is_carried) return ws_parked_send_carried(p, frame);
+    size_t left;
+    if (!slot->worker->parks->send_now(p->on.stream, frame, &left)) return false;
+    p->memo.sent_octets += left;
+    if (left < frame.len) ws_parked_queue(slot, slice_from(frame, left));
     return true;
 }
 
@@ -56,11 +59,13 @@ static bool ws_many_are_woken(const skua_worker *w)
 static bool ws_parked_may_send(const ws_slot *slot, size_t len)
 {
     const ws_parked *p = slot->parked;
-    if (!p || p->is_closing || p->deflate || !ws_many_are_woken(slot->worker)) return false;
+    if (!p || p->is_closing) return false;
+    if (!p->is_carried && !ws_many_are_woken(slot->worker)) return false;
     uint64_t most = atomic_load_explicit(&slot->shared.queued_max, memory_order_relaxed);
-    return ws_parked_is_in_the_clear(p) && len <= WS_DIRECT_OCTETS &&
-           len + ws_head_octets(len) <= most;
+    return len <= WS_DIRECT_OCTETS && len + ws_head_octets(len) <= most;
 }
+
+// Where messages are compressed, this one is not, which each message may be: no window remembers it.
 
 bool ws_parked_send(const ws_slot *slot, ws_opcode opcode, slice message)
 {
@@ -99,14 +104,14 @@ static void ws_parked_shut(ws_parked *p)
     p->topics = NULL;
 }
 
-bool ws_parked_go_away(ws_parked *p)
+bool ws_parked_say_close(ws_parked *p, uint16_t code, slice reason)
 {
     char frame[WS_SENT_HEAD_OCTETS_MAX + WS_CONTROL_OCTETS_MAX], *payload = frame + 2;
     const skua_websocket_desc *desc = &p->endpoint->desc;
     const ws_slot *slot = p->slot;
     int64_t ends_ns = p->ends_ns;
-    if (p->is_closing || !ws_parked_is_in_the_clear(p)) return false;
-    size_t len = ws_close_write(payload, WS_CODE_GOING_AWAY, (slice){ 0 });
+    if (p->is_closing) return false;
+    size_t len = ws_close_write(payload, code, reason);
     size_t head = ws_head_write(frame, WS_CLOSE, true, len);
     SKUA_ASSERT(frame + head == payload);
     p->is_closing = true; // as a session that is to send the rest of the frame must know
@@ -118,9 +123,20 @@ bool ws_parked_go_away(ws_parked *p)
     }
     if (!slot->parked) return false;
     ws_parked_shut(p);
+    slot->worker->parks->await(p);
     if (desc->closing)
-        desc->closing(ws_slot_handle(slot), WS_CODE_GOING_AWAY, (slice){ 0 }, desc->user);
+        desc->closing(ws_slot_handle(slot), code, ws_close_reason(reason), desc->user);
     return slot->parked != NULL;
+}
+
+bool ws_parked_go_away(ws_parked *p)
+{
+    return ws_parked_say_close(p, WS_CODE_GOING_AWAY, (slice){ 0 });
+}
+
+bool ws_parked_take_close(ws_slot *slot, uint16_t code, slice reason)
+{
+    return slot->parked->is_closing || ws_parked_say_close(slot->parked, code, reason);
 }
 
 #endif

@@ -11,17 +11,21 @@
 // So many sockets are woken in a turn to be sent something, so that what they are sent leaves together.
 enum { WS_WOKEN_MAX = 256 };
 
-// Sends a message to the socket of that slot if it is parked and many have been woken in this turn.
+// Sends a message to the socket of that slot if it is parked on a stream, or if many have been woken in this turn.
 // Returns: false: it is not, or is to be woken, and nothing was sent.
 bool ws_parked_send(const ws_slot *slot, ws_opcode opcode, slice message);
 
 // For parking_table.deliver. A message to one that closes is dropped.
 bool ws_parked_deliver(ws_slot *slot, int opcode, slice message);
 
-// Closes a parked socket, code 1001, and leaves it parked: our close has left, and p->ends_ns is when the peer's is not
-// waited for any more.
+// Closes a parked socket and leaves it parked: our close has left, and p->ends_ns is when the peer's is not waited for
+// any more. The program is told at once that this side closes it.
 // Returns: false: it has a session again, or is to be given one and to be closed by that.
+bool ws_parked_say_close(ws_parked *p, uint16_t code, slice reason);
+
+// The same for the final stop: code 1001; and for parking_table.close, where one that closes is left as it is.
 bool ws_parked_go_away(ws_parked *p);
+bool ws_parked_take_close(ws_slot *slot, uint16_t code, slice reason);
 
 #endif
 #endif

@@ -166,10 +166,18 @@ static int64_t ws_window_ns(const ws_session *s)
     return worker_config(s->request->worker)->rate_window_ns;
 }
 
-static int64_t ws_ping_at(const ws_session *s)
+static int64_t ws_ping_at(const skua_websocket_desc *desc, int64_t heard_ns, int64_t pinged_ns)
 {
-    int64_t from = s->heard_ns > s->pinged_ns ? s->heard_ns : s->pinged_ns;
-    return from + s->endpoint->desc.ping_ns;
+    return (heard_ns > pinged_ns ? heard_ns : pinged_ns) + desc->ping_ns;
+}
+
+int64_t ws_due_ns(const skua_websocket_desc *desc, int64_t heard_ns, int64_t pinged_ns,
+                  int64_t ends_ns)
+{
+    int64_t due = ends_ns;
+    if (desc->idle_timeout_ns > 0) due = ws_earlier(due, heard_ns + desc->idle_timeout_ns);
+    if (desc->ping_ns > 0) due = ws_earlier(due, ws_ping_at(desc, heard_ns, pinged_ns));
+    return due;
 }
 
 // Whether a message that has begun to come holds memory.
@@ -193,16 +201,13 @@ static void ws_tell_closing(ws_session *s)
 
 int64_t ws_session_due_ns(const ws_session *s)
 {
-    const skua_websocket_desc *desc = &s->endpoint->desc;
     if (s->owes_closing) return ws_now_ns(s);
     if (s->state == WS_CLOSING) return ws_earlier(s->close_by_ns, s->window_ns + ws_window_ns(s));
-    int64_t due = s->ends_ns;
-    if (ws_holds_message(s)) due = ws_earlier(due, s->window_ns + ws_window_ns(s));
-    if (desc->idle_timeout_ns > 0) due = ws_earlier(due, s->heard_ns + desc->idle_timeout_ns);
-    return desc->ping_ns > 0 ? ws_earlier(due, ws_ping_at(s)) : due;
+    int64_t due = ws_due_ns(&s->endpoint->desc, s->heard_ns, s->pinged_ns, s->ends_ns);
+    return ws_holds_message(s) ? ws_earlier(due, s->window_ns + ws_window_ns(s)) : due;
 }
 
-static void ws_arm(ws_session *s)
+void ws_session_arm(ws_session *s)
 {
     int64_t due = ws_session_due_ns(s);
     io_alarms *alarms = &s->request->worker->loop.alarms;
@@ -267,11 +272,12 @@ static void ws_look(ws_session *s, int64_t now)
         ws_session_close(s, WS_CODE_GOING_AWAY, SKUA_SLICE("open for as long as it may be"));
         return;
     }
-    if (s->state == WS_OPEN && desc->ping_ns > 0 && now >= ws_ping_at(s)) {
+    if (s->state == WS_OPEN && desc->ping_ns > 0 &&
+        now >= ws_ping_at(desc, s->heard_ns, s->pinged_ns)) {
         s->pinged_ns = now;
         if (ws_has_room(s, 0)) (void)ws_send_frame(s, WS_PING, (slice){ 0 });
     }
-    ws_arm(s);
+    ws_session_arm(s);
 }
 
 void ws_session_look(ws_session *s)
@@ -309,7 +315,7 @@ void ws_session_consume(ws_session *s, size_t n)
 static void ws_close_soon(ws_session *s)
 {
     s->close_by_ns = ws_now_ns(s) + s->endpoint->desc.close_timeout_ns;
-    ws_arm(s);
+    ws_session_arm(s);
 }
 
 // The peer answers when it has read everything before. A close that cannot be sent, or has left already, is not
@@ -340,31 +346,13 @@ void ws_session_close(ws_session *s, uint16_t code, slice reason)
         s->close_reason = arena_copy(&s->request->memory, ws_close_reason(reason));
     if (!s->waiting) ws_queue_close(s);
     if (s->request->paused) s->request->wanted = 1; // the peer's close is to be read
-    ws_arm(s);
+    ws_session_arm(s);
 }
 
 void ws_session_close_slow(ws_session *s)
 {
     ws_session_close(s, WS_CODE_POLICY, SKUA_SLICE("too slow"));
     ws_close_soon(s);
-}
-
-// The one behind is held meanwhile: without memory a close may end any of them. Then it begins anew.
-void ws_session_close_all(skua_worker *w)
-{
-    ws_session *s = w->sockets;
-    if (s) ws_session_enter(s);
-    while (s) {
-        ws_session *next = s->next;
-        if (next) ws_session_enter(next);
-        if (s->state == WS_OPEN) ws_session_close(s, WS_CODE_GOING_AWAY, (slice){ 0 });
-        ws_session_leave(s);
-        s = next;
-        if (!s || s->state != WS_CLOSED) continue;
-        ws_session_leave(s);
-        s = w->sockets;
-        if (s) ws_session_enter(s);
-    }
 }
 
 // Ours is answered by it, or it is answered by one with the same code.
@@ -384,7 +372,7 @@ void ws_message_begins(ws_session *s)
     if (s->state != WS_OPEN) return; // the window is that of our close
     s->window_ns = ws_now_ns(s);
     s->window_len = 0;
-    if (s->armed_ns > s->window_ns + ws_window_ns(s)) ws_arm(s);
+    if (s->armed_ns > s->window_ns + ws_window_ns(s)) ws_session_arm(s);
 }
 
 // A client that promises much is believed as it sends, or as there is a buffer that is kept anyhow.
@@ -692,8 +680,8 @@ static void ws_call_is_over(ws_session *s)
     ws_session_leave(s);
 }
 
-static const ws_call_hooks ws_call_hooks_of_session = { .has_room = ws_call_has_room_again,
-                                                        .has_returned = ws_call_is_over };
+const ws_call_hooks ws_session_call_hooks = { .has_room = ws_call_has_room_again,
+                                              .has_returned = ws_call_is_over };
 
 void ws_session_drained(skua_request *r, void *user)
 {
@@ -733,67 +721,24 @@ static void ws_read(skua_request *r, skua_content_event event, slice octets, voi
     ws_session_leave(s);
 }
 
-// ---- The beginning ----
+// ---- Its request ----
 
-static void ws_attach(ws_session *s, skua_request *r)
+void ws_session_attach(ws_session *s, skua_request *r)
 {
+    s->request = r;
+    s->reader.limits = &s->endpoint->limits;
+    s->armed_ns = INT64_MAX;
+    ws_link(s);
     skua_status reads = skua_content_read(r, ws_read, s);
     SKUA_ASSERT(reads == SKUA_OK);
     (void)reads;
     r->is_socket = true;
 }
 
-void ws_session_begin(ws_session *s, skua_request *r, const ws_endpoint *endpoint, ws_slot *slot)
+void ws_session_detach(ws_session *s)
 {
-    const skua_websocket_desc *desc = &endpoint->desc;
-    s->request = r;
-    s->endpoint = endpoint;
-    s->slot = slot;
-    s->reader.limits = &endpoint->limits;
-    s->heard_ns = s->rate_from_ns = ws_now_ns(s);
-    s->ends_ns = desc->lifetime_ns ? ws_now_ns(s) + desc->lifetime_ns : INT64_MAX;
-    s->armed_ns = INT64_MAX;
-    ws_queue_init(s);
-    s->socket = ws_slot_open(slot, s);
-    ws_link(s);
-    ws_session_enter(s);
-    ws_attach(s, r);
-    if (desc->open) desc->open(s->socket, r, desc->user);
-    s->has_begun = true;
-    if (desc->blocking)
-        s->call = ws_call_begin(r, s->socket, endpoint, &ws_call_hooks_of_session, s);
-    if (desc->blocking && !s->call)
-        ws_session_close(s, WS_CODE_TRY_LATER, SKUA_SLICE("too many wait for a thread"));
-    if (s->state == WS_OPEN) ws_arm(s);
-    ws_session_leave(s);
-}
-
-// ---- Parking ----
-
-void ws_session_go_on(ws_session *s, skua_request *r)
-{
-    s->request = r;
-    s->socket = ws_slot_handle(s->slot);
-    s->reader.limits = &s->endpoint->limits;
-    s->has_begun = true;
-    s->armed_ns = INT64_MAX;
-    s->queued_max = atomic_load_explicit(&s->slot->shared.queued_max, memory_order_relaxed);
-    r->drained = ws_session_drained;
-    r->drained_user = s;
-    ws_link(s);
-    ws_session_enter(s);
-    ws_attach(s, r);
-    ws_arm(s);
-    ws_session_leave(s);
-}
-
-void ws_session_put_away(ws_session *s)
-{
-    SKUA_ASSERT(s->state == WS_OPEN && s->inside == 0);
     ws_disarm(s);
     ws_unlink(s);
-    s->slot->session = NULL;
-    counted_free(s);
 }
 
 #endif

@@ -96,20 +96,22 @@ static inline void ws_session_leave(ws_session *s)
     else s->inside--;
 }
 
-// Begins the session of a request that has just become a tunnel. s: zeroed, counted memory; given. slot:
-// taken, and given.
-void ws_session_begin(ws_session *s, skua_request *r, const ws_endpoint *endpoint, ws_slot *slot);
-
-// Goes on with a socket that was parked, in a session that is set as it was; it is s now. r: its request, made anew.
-void ws_session_go_on(ws_session *s, skua_request *r);
-
-// The socket is parked, and its request has been given back: frees the session.
-void ws_session_put_away(ws_session *s);
-
 // Does what is due by now.
 void ws_session_look(ws_session *s);
 
-// When there is something to do next, unless the peer is heard of before; INT64_MAX: never.
+// Makes it the reader of its request's tunnel, and one of the worker's; takes it from among these.
+void ws_session_attach(ws_session *s, skua_request *r);
+void ws_session_detach(ws_session *s);
+
+// Sets the alarm for what is due next.
+void ws_session_arm(ws_session *s);
+
+// When there is something to do next for an open socket with nothing under way, unless the peer is heard of before;
+// INT64_MAX: never.
+int64_t ws_due_ns(const skua_websocket_desc *desc, int64_t heard_ns, int64_t pinged_ns,
+                  int64_t ends_ns);
+
+// The same for any.
 int64_t ws_session_due_ns(const ws_session *s);
 
 // The peer has broken the protocol or a limit: it is told, and nothing is read from it any more.
@@ -137,11 +139,11 @@ void ws_session_consume(ws_session *s, size_t n);
 void ws_session_pause(ws_session *s);
 void ws_session_resume(ws_session *s);
 
+// For its blocking function.
+extern const struct ws_call_hooks ws_session_call_hooks;
+
 // There is room in the queue again: skua_drained_fn.
 void ws_session_drained(skua_request *r, void *user);
-
-// The server stops: every socket is closed, code 1001.
-void ws_session_close_all(skua_worker *w);
 
 #endif
 #endif

@@ -44,6 +44,7 @@ void ws_slot_put(skua_worker *w, ws_slot *slot)
 skua_socket ws_slot_open(ws_slot *slot, ws_session *session)
 {
     slot->session = session;
+    slot->object = NULL;
     atomic_store_explicit(&slot->shared.home, slot->worker->disk.thread, memory_order_relaxed);
     atomic_store_explicit(&slot->shared.dropped, 0, memory_order_relaxed);
     atomic_store_explicit(&slot->shared.told, false, memory_order_relaxed);
@@ -105,13 +106,19 @@ ws_session *ws_slot_session(const ws_slot *slot, uint64_t word)
     return registry_word(&slot->slot) == word ? ws_slot_awake(slot) : NULL;
 }
 
-ws_session *ws_slot_session_here(skua_socket socket, const char *function)
+ws_slot *ws_slot_here(skua_socket socket, const char *function)
 {
     uint64_t word;
-    const ws_slot *slot = ws_slot_find(socket, &word);
+    ws_slot *slot = ws_slot_find(socket, &word);
     if (!slot || registry_word(&slot->slot) != word) return NULL;
     home_expect(slot->worker, function);
-    return ws_slot_awake(slot);
+    return slot;
+}
+
+ws_session *ws_slot_session_here(skua_socket socket, const char *function)
+{
+    const ws_slot *slot = ws_slot_here(socket, function);
+    return slot ? ws_slot_awake(slot) : NULL;
 }
 
 skua_status ws_slot_pin(ws_slot *slot, uint64_t word, bool last)

@@ -30,6 +30,7 @@ typedef struct ws_slot {
         atomic_bool told;          // a letter says that one was refused
         _Atomic(int) slow;         // skua_websocket_slow of the socket
     } shared;
+    void *object; // of skua_socket_set
 } ws_slot;
 
 // A slot for a socket to come.  Errors: SKUA_ENOMEM, SKUA_ELIMIT.
@@ -64,6 +65,10 @@ ws_session *ws_slot_session(const ws_slot *slot, uint64_t word);
 // The session of a handle that only its worker may look at; NULL when it has closed. function: that of skua.h
 // that was called.
 ws_session *ws_slot_session_here(skua_socket socket, const char *function);
+
+// The slot of a handle that is good and that only its worker may look at; NULL when the socket has closed. It is left
+// parked. function: that of skua.h that was called.
+ws_slot *ws_slot_here(skua_socket socket, const char *function);
 
 // Counts a letter that is about to be posted. last: it says to close, and none is taken behind it.
 // Errors: SKUA_ECLOSED the word is not good any more, or the socket closes; SKUA_ELIMIT.  Thread: any.

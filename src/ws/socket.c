@@ -134,6 +134,14 @@ skua_status skua_socket_receive_sized(skua_socket socket, int64_t timeout_ns, sk
 
 // ---- The end, and what is known ----
 
+// A program that is to be told of it is told in a later turn, by a session.
+static bool ws_parked_is_closed(const ws_slot *slot, uint64_t word, uint16_t code, slice reason)
+{
+    ws_parked *p = registry_word(&slot->slot) == word ? slot->parked : NULL;
+    return p && !p->is_closing && !p->endpoint->desc.closing &&
+           ws_parked_say_close(p, code, reason);
+}
+
 skua_status skua_socket_close(skua_socket socket, unsigned code, slice reason)
 {
     CONTRACT_SLICE(reason);
@@ -143,6 +151,7 @@ skua_status skua_socket_close(skua_socket socket, unsigned code, slice reason)
     ws_slot *slot = ws_slot_find(socket, &word);
     if (!slot) return SKUA_ECLOSED;
     if (!ws_slot_is_here(slot)) return ws_letter_send(slot, word, WS_CLOSE, (uint16_t)code, reason);
+    if (ws_parked_is_closed(slot, word, (uint16_t)code, reason)) return SKUA_OK;
     ws_session *s = ws_slot_session(slot, word);
     if (!s || s->state != WS_OPEN) return SKUA_ECLOSED;
     ws_session_enter(s);
@@ -154,7 +163,7 @@ skua_status skua_socket_close(skua_socket socket, unsigned code, slice reason)
 skua_request *skua_socket_request(skua_socket socket)
 {
     const ws_session *s = ws_slot_session_here(socket, __func__);
-    if (!s || (s->endpoint->desc.forgets_request && s->has_begun)) return NULL;
+    if (!s || (s->has_begun && !s->endpoint->desc.keeps_request)) return NULL;
     return s->request;
 }
 
@@ -162,6 +171,22 @@ slice skua_socket_protocol(skua_socket socket)
 {
     const ws_session *s = ws_slot_session_here(socket, __func__);
     return s ? s->protocol : (slice){ 0 };
+}
+
+// ---- The program's object ----
+
+skua_status skua_socket_set(skua_socket socket, void *object)
+{
+    ws_slot *slot = ws_slot_here(socket, __func__);
+    if (!slot) return SKUA_ECLOSED;
+    slot->object = object;
+    return SKUA_OK;
+}
+
+void *skua_socket_get(skua_socket socket)
+{
+    const ws_slot *slot = ws_slot_here(socket, __func__);
+    return slot ? slot->object : NULL;
 }
 
 #else
@@ -241,6 +266,18 @@ slice skua_socket_protocol(skua_socket socket)
 {
     (void)socket;
     return (slice){ 0 };
+}
+
+skua_status skua_socket_set(skua_socket socket, void *object)
+{
+    (void)socket, (void)object;
+    return SKUA_ECLOSED;
+}
+
+void *skua_socket_get(skua_socket socket)
+{
+    (void)socket;
+    return NULL;
 }
 
 #endif

@@ -373,17 +373,18 @@ def test_sockets(cpp):
     assert eventually(lambda: "socket 4000 of one" in cpp.error_text())
 
 
-def test_a_socket_that_forgets_its_request(cpp):
-    """The log names its route in place of it."""
+def test_a_socket_without_its_request(cpp):
+    """An object has what it needs, and is gone behind its end. The log names its route in place of the request."""
     socket = ws.Socket(cpp, "/socket/without/three")
     assert socket.message() == "three"
     socket.send(ws.frame(ws.TEXT, "request?"))
-    assert socket.message() == "gone"
+    assert socket.message() == "gone, and three" and cpp.get("/watched").content == b"1"
     socket.send(ws.frame(ws.TEXT, "throw"))
     assert socket.closed() == (1011, "")
     socket.send(ws.close(1011))
     assert socket.ended()
     assert eventually(lambda: "GET /without/{name}: unlucky without a request" in cpp.error_text())
+    assert eventually(lambda: "three closes" in cpp.error_text() and cpp.get("/watched").content == b"0")
 
 
 def test_topics(cpp):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""WebSockets whose route needs no request: with nothing under way they are parked, and nobody can tell but by the memory.
+"""WebSockets whose route does not keep the request: with nothing under way they are parked, and nobody can tell but by the memory.
 
 All of one module's sockets are opened at once and rest together, so that the wait for it is paid once.
 """
@@ -11,18 +11,21 @@ import threading
 import time
 import zlib
 
+import h2_client
 import pytest
 import tls
 from counting import many_descriptors
-from server import eventually, numbered
+from h2_sockets import Http2
+from server import eventually, lacks_tls, numbered, secure
 from websocket import CLOSE, PING, PONG, TEXT, Socket, close, frame
+from wsproto.events import CloseConnection, Ping, Pong, TextMessage
 
 CROWD = 200
 AWAKE_OCTETS = 6000  # at least, of a socket with session and request
 # Of a connection at rest, as they are counted: with its keys go ready ones for the next, and OpenSSL's are taken to be so many.
 TLS_OCTETS = {"tls": 5000, "tls-openssl": 15_000, "tls-1.2": 15_000}
 OFFER = "Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits"
-NAMES = ["echo", "protocol", "dribble", "pong", "fin", "cut", "reset", "close", "logged", "closed", "pause", "begin", "join", "late"]
+NAMES = ["echo", "protocol", "dribble", "pong", "fin", "cut", "reset", "close", "logged", "closed", "pause", "begin", "join", "late", "count"]
 
 
 def memory(server):
@@ -107,6 +110,13 @@ def test_a_message_wakes_a_socket(rested):
 def test_the_protocol_is_known(rested):
     rested["protocol"].send(frame(TEXT, "protocol"))
     assert rested["protocol"].message() == "v1.example"
+
+
+def test_the_object_is_kept(rested):
+    """It is NULL at first, and stays with the socket while that rests."""
+    for count in range(1, 4):
+        rested["count"].send(frame(TEXT, "count"))
+        assert rested["count"].message() == str(count)
 
 
 def test_a_client_that_dribbles(rested):
@@ -309,7 +319,6 @@ def test_a_stop_says_goodbye():
 
 
 @pytest.mark.test_all
-@pytest.mark.in_the_clear("over TLS all are woken")
 def test_a_stop_waits_for_an_answer_and_no_longer():
     """Those that do not answer are given up after close_timeout_ns, others are served until then."""
     server = numbered("parked", "--grace-ms", "20000")
@@ -330,3 +339,157 @@ def test_a_stop_waits_for_an_answer_and_no_longer():
     lines = server.out_text().splitlines()
     assert sum("websocket 1006" in line for line in lines) == CROWD - 1 and sum("websocket 1001" in line for line in lines) == 1
     assert server.error_text().count("closing 1001") == CROWD
+
+
+# ---- Over HTTP/2: a stream keeps its slot, and its socket rests ----
+
+STREAM_OCTETS = 2500  # at most, of a stream at rest: its slot, the record, the head for the log, and what is counted coarsely
+STREAMS = ["echo", "count", "end", "reset", "fault", "logged", "pong", "close", "talk"]
+
+
+@pytest.fixture(scope="module", params=["clear", "tls"])
+def server_of_streams(request):
+    if request.param == "tls" and lacks_tls():
+        pytest.skip(lacks_tls())
+    server = secure("parked") if request.param == "tls" else numbered("parked")
+    yield server
+    server.stop()
+
+
+def open_stream(http2, path):
+    stream = http2.open(path)
+    assert stream.response()[":status"] == "200"
+    assert stream.event(TextMessage).data == path.rsplit("/", 1)[1]
+    return stream
+
+
+def crowd_of_streams(server, path, connections=4, each=90):
+    """Sockets that rest, of several connections."""
+    before, https = memory(server), [Http2(server) for _ in range(connections)]
+    streams = [open_stream(http2, path) for http2 in https for _ in range(each)]
+    assert memory(server) - before > len(streams) * STREAM_OCTETS * 1.2
+    assert eventually(lambda: memory(server) - before < len(streams) * STREAM_OCTETS, 10)
+    return https, streams
+
+
+@pytest.fixture(scope="module")
+def streams(server_of_streams):
+    """Sockets by their names, on one connection, that rest; and of a room, on another."""
+    http2, room = Http2(server_of_streams), Http2(server_of_streams)
+    named = {name: open_stream(http2, f"/usual/{name}") for name in STREAMS}
+    named |= {f"room{i}": open_stream(room, f"/joined/room{i % 2}") for i in range(4)}
+    https, _ = crowd_of_streams(server_of_streams, "/usual/crowd")
+    yield named
+    for each in [http2, room, *https]:
+        each.connection.close()
+
+
+@pytest.mark.in_the_clear("chooses its transports itself")
+class TestStreams:
+    def test_a_message_wakes_a_socket(self, streams):
+        for text in ("first", "second"):
+            streams["echo"].send(TextMessage(data=text))
+            assert streams["echo"].event(TextMessage).data == text
+
+    def test_the_object_is_kept(self, streams):
+        for count in range(1, 4):
+            streams["count"].send(TextMessage(data="count"))
+            assert streams["count"].event(TextMessage).data == str(count)
+
+    def test_pings_are_answered(self, streams):
+        for i in range(20):
+            streams["pong"].send(Ping(payload=str(i).encode()))
+            assert streams["pong"].event(Pong).payload == str(i).encode()
+
+    def test_a_client_that_leaves(self, server_of_streams, streams):
+        """By the end of its stream, by a reset, and by a fault; and one whose connection ends."""
+        before, http2 = told(server_of_streams, "1006 "), streams["end"].http2
+        http2.h2.end_stream(streams["end"].number)
+        http2.h2.reset_stream(streams["reset"].number)
+        http2.flush()
+        number = streams["fault"].number
+        http2.connection.send(struct.pack(">IBII", 4 << 8 | 8, 0, number, 0)[:13])  # a WINDOW_UPDATE of no octets
+        streams["end"].until(lambda: streams["end"].ended)
+        streams["fault"].until(lambda: streams["fault"].reset is not None)
+        assert eventually(lambda: told(server_of_streams, "1006 ") == before + 3)
+        gone = Http2(server_of_streams)
+        for i in range(3):
+            open_stream(gone, f"/usual/gone{i}")
+        time.sleep(3)
+        gone.connection.close()
+        assert eventually(lambda: told(server_of_streams, "1006 ") == before + 6)
+
+    def test_a_client_that_closes(self, server_of_streams, streams):
+        streams["close"].send(CloseConnection(code=4010))
+        assert streams["close"].event(CloseConnection).code == 4010
+        streams["close"].until(lambda: streams["close"].ended)
+        assert told(server_of_streams, "4010 ") == 1
+
+    def test_the_log_has_a_line(self, server_of_streams, streams):
+        streams["logged"].send(TextMessage(data="123"))
+        assert streams["logged"].event(TextMessage).data == "123"
+        streams["logged"].send(CloseConnection(code=1000))
+        assert streams["logged"].event(CloseConnection).code == 1000
+        lines = server_of_streams.out_text
+        line = eventually(lambda: next((line for line in lines().splitlines() if "/usual/logged" in line), None))
+        assert re.search(r" 200 GET /usual/logged .*websocket 1000, messages in 1 \(3 octets\), out 2 \(9 octets\), dropped 0", line), line
+
+    def test_publications_reach_those_who_have_joined(self, server_of_streams, streams):
+        for text in ("first", "second"):
+            assert server_of_streams.get(f"/publish/room1?text={text}", method="POST").status == 200
+            assert [streams[f"room{i}"].event(TextMessage).data for i in (1, 3)] == [text, text]
+        streams["room0"].send(TextMessage(data="nothing before"))
+        assert streams["room0"].event(TextMessage).data == "nothing before"
+
+    def test_messages_of_a_thread_and_of_the_worker(self, server_of_streams):
+        """Each of a crowd gets all, in order, and none needs a session for that."""
+        https, crowd = crowd_of_streams(server_of_streams, "/usual/talk")
+        before = memory(server_of_streams)
+        assert server_of_streams.get("/send?rounds=20", method="POST").status == 200
+        for stream in crowd:
+            assert [stream.event(TextMessage).data for _ in range(20)] == [str(k) for k in range(20)]
+        most = int(server_of_streams.get("/here", method="POST").content)
+        assert all(stream.event(TextMessage).data == "here" for stream in crowd)
+        assert most - before < len(crowd) * STREAM_OCTETS
+        for http2 in https:
+            http2.connection.close()
+
+    @pytest.mark.test_all
+    def test_deadlines_go_on(self, server_of_streams):
+        """Pings, the silence that ends a socket, and its lifetime."""
+        began, http2 = time.monotonic(), Http2(server_of_streams)
+        pinged, silent, mortal = (open_stream(http2, path) for path in ("/pinged/pinged", "/pinged/silent", "/mortal/mortal"))
+        for _ in range(4):
+            assert pinged.event(Ping).payload == b""
+            pinged.send(Pong())
+        assert 6 <= time.monotonic() - began < 12
+        assert mortal.event(CloseConnection).reason == "open for as long as it may be"
+        assert [silent.event(Ping).payload for _ in range(2)] == [b""] * 2
+        assert silent.event(CloseConnection).reason == "silent for too long"
+        http2.connection.close()
+
+
+@pytest.mark.in_the_clear("chooses its transports itself")
+def test_a_stop_says_goodbye_to_streams():
+    """By a client of ours, as the library h2 takes nothing behind a GOAWAY. Those that do not answer are given up."""
+    server, count = numbered("parked", "--grace-ms", "20000"), 90
+    before = memory(server)
+    with h2_client.Client(server) as client:
+        streams = []
+        for _ in range(count):
+            head = [(":method", "CONNECT"), (":protocol", "websocket"), (":scheme", "http"), (":path", "/usual/last"),
+                    (":authority", "localhost"), ("sec-websocket-version", "13")]
+            streams.append(client.open(raw=head, ends=False))
+            assert client.of(streams[-1], h2_client.DATA).payload == b"\x81\x04last"
+        assert memory(server) - before > count * STREAM_OCTETS
+        time.sleep(3)
+        server.signal()
+        assert all(client.of(stream, h2_client.DATA).payload == b"\x88\x02\x03\xe9" for stream in streams)
+        began = time.monotonic()
+        for stream in streams[1:]:
+            client.data(stream, close(1001), ends=True)
+            assert client.of(stream, h2_client.DATA).ends
+        assert client.ended()
+        assert time.monotonic() - began > 3
+    lines = server.judge_end().splitlines()
+    assert sum("closing 1001" in line for line in lines) == count

@@ -16,6 +16,7 @@
 typedef struct counters {
     _Atomic uint64_t calls; // malloc, calloc, realloc, aligned, mmap
     _Atomic int64_t octets; // in use
+    _Atomic int64_t most;   // that were, since a test has set it
 } counters;
 
 static counters unshared;
@@ -45,7 +46,12 @@ __attribute__((constructor)) static void counters_open(void)
 static void *counted(void *ptr)
 {
     atomic_fetch_add(&shared->calls, 1);
-    if (ptr) atomic_fetch_add(&shared->octets, (int64_t)malloc_usable_size(ptr));
+    if (!ptr) return NULL;
+    int64_t len = (int64_t)malloc_usable_size(ptr),
+            octets = atomic_fetch_add(&shared->octets, len) + len;
+    int64_t most = atomic_load(&shared->most);
+    while (octets > most && !atomic_compare_exchange_weak(&shared->most, &most, octets))
+        continue;
     return ptr;
 }
 

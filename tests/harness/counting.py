@@ -47,3 +47,9 @@ class Counted:
     def octets(self):
         """In use."""
         return struct.unpack_from("q", self.map, 8)[0]
+
+    def most(self):
+        """That were in use since this was asked last."""
+        most = struct.unpack_from("q", self.map, 16)[0]
+        struct.pack_into("q", self.map, 16, self.octets())
+        return most

@@ -355,6 +355,14 @@ STOPS(skua_socket_request, on_another_thread, SOCKET_ELSEWHERE, OTHER_THAN_WORKE
 STOPS(skua_socket_protocol, on_another_thread, SOCKET_ELSEWHERE, OTHER_THAN_WORKER,
       (void)skua_socket_protocol(s->socket))
 GIVES(skua_socket_request, none, ELSEWHERE, !skua_socket_request((skua_socket){ 0 }))
+STOPS(skua_socket_set, on_another_thread, SOCKET_ELSEWHERE, OTHER_THAN_WORKER,
+      (void)skua_socket_set(s->socket, s))
+STOPS(skua_socket_get, on_another_thread, SOCKET_ELSEWHERE, OTHER_THAN_WORKER,
+      (void)skua_socket_get(s->socket))
+GIVES(skua_socket_set, none, ELSEWHERE, skua_socket_set((skua_socket){ 0 }, s) == SKUA_ECLOSED)
+GIVES(skua_socket_get, none, ELSEWHERE, !skua_socket_get((skua_socket){ 0 }))
+GIVES(skua_socket_get, kept, SOCKET_HERE,
+      skua_socket_set(s->socket, s) == SKUA_OK && skua_socket_get(s->socket) == s)
 GIVES(skua_socket_protocol, none, ELSEWHERE, !skua_socket_protocol((skua_socket){ 0 }).len)
 STOPS(skua_use, no_server, OUTSIDE, NO_SERVER,
       s->status = skua_use(NULL, "/", &(skua_middleware){ 0 }))

@@ -52,7 +52,7 @@ static void close_it(skua_socket socket, skua_slice message, bool text, void *us
 static void on_closing(skua_socket socket, unsigned code, skua_slice reason, void *user)
 {
     (void)user;
-    if (is_inside || !skua_socket_request(socket)) abort();
+    if (is_inside || skua_socket_request(socket)) abort();
     if (skua_socket_text(socket, SKUA_SLICE("too late")) != SKUA_ECLOSED) abort();
     tell("closing", code, reason);
 }

@@ -234,6 +234,7 @@ static void add_socket(skua::server &app)
 {
     skua::websocket fns;
     fns.how.protocols = "b a";
+    fns.how.keeps_request = true;
     fns.open = [](skua::socket socket, skua::request &req) {
         (void)socket.text(req.param("name"));
     };
@@ -254,17 +255,33 @@ static void add_socket(skua::server &app)
     app.websocket("GET /socket/{name}", std::move(fns));
 }
 
-// Its request is gone when messages come.
+// An object of a socket, which counts those that are there.
+struct watched {
+    static inline std::atomic<int> count;
+    std::string name;
+    explicit watched(std::string of) : name(std::move(of)) { count++; }
+    watched(const watched &) = delete;
+    watched &operator=(const watched &) = delete;
+    ~watched() { count--; }
+};
+
+// Its request is gone when messages come. What it keeps is gone with it.
 static void add_socket_without_request(skua::server &app)
 {
+    app.get("/watched", [](skua::request &req) { req.text(std::to_string(watched::count.load())); });
     skua::websocket fns;
-    fns.how.forgets_request = true;
     fns.open = [](skua::socket socket, skua::request &req) {
+        socket.emplace<std::string>("replaced");
+        socket.emplace<watched>(std::string(req.param("name")));
         (void)socket.text(socket.opened_by().raw() == req.raw() ? req.param("name") : "another");
     };
     fns.message = [](skua::socket socket, std::string_view message, bool) {
         if (message == "throw") throw std::runtime_error("unlucky without a request");
-        (void)socket.text(socket.opened_by() ? "there" : "gone");
+        const watched *kept = socket.get<watched>();
+        (void)socket.text(socket.opened_by() || socket.get<std::string>() ? "there" : "gone, and " + kept->name);
+    };
+    fns.close = [&app](skua::socket socket, unsigned, std::string_view) {
+        skua_log(app.raw(), skua::slice(socket.get<watched>()->name + " closes"));
     };
     app.group("/socket").websocket("GET /without/{name}", std::move(fns));
 }
@@ -273,6 +290,7 @@ static void add_socket_without_request(skua::server &app)
 static void add_topics(skua::server &app)
 {
     skua::websocket fns;
+    fns.how.keeps_request = true;
     fns.open = [](skua::socket socket, skua::request &req) {
         if (socket.join(req.param("name"))) (void)socket.close(1011);
         (void)socket.text("joined");

@@ -172,6 +172,7 @@ static void give_back(skua_request *request, void *user)
 static void route_pieces(void)
 {
     skua_websocket_desc desc = { .receive = echo_piece,
+                                 .keeps_request = true,
                                  .queued_octets_max = 500000,
                                  .deflate = SKUA_WEBSOCKET_DEFLATE_SHARED };
     must(skua_websocket(server, "GET /pieces/shared", &desc));
@@ -207,6 +208,7 @@ static void tell_turn(skua_socket socket, skua_slice message, bool text, void *u
 static bool route_sockets(void)
 {
     skua_websocket_desc desc = { .message = echo,
+                                 .keeps_request = true,
                                  .message_octets_max = 200000,
                                  .queued_octets_max = 500000,
                                  .deflate = SKUA_WEBSOCKET_DEFLATE_SHARED };

@@ -120,8 +120,7 @@ int main(int argc, char **argv)
                                    .message_octets_max = 32 << 20,
                                    .queued_octets_max = 64 << 20,
                                    .fragments_max = 1 << 20,
-                                   .messages_per_second_max = UINT32_MAX,
-                                   .forgets_request = true };
+                                   .messages_per_second_max = UINT32_MAX };
     static page pages[] = {
         { "/", answer_content },
         { "/echo", answer_fields },
@@ -138,7 +137,8 @@ int main(int argc, char **argv)
         status = skua_websocket(server, "GET /ws", &echoes);
     }
     if (status) return 1;
-    const skua_websocket_desc fourfold = { .message = echo_message_fourfold };
+    const skua_websocket_desc fourfold = { .message = echo_message_fourfold,
+                                           .keeps_request = true };
     finish(skua_websocket(server, "GET /ws/fourfold", &fourfold));
     return server_serve(server, "echo");
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// A server of WebSockets whose routes need no request, so that they are parked while nothing is under way. One worker.
+// A server of WebSockets that are parked while nothing is under way. One worker.
 // GET /memory tells the octets that clients make it hold, GET /closes how sockets have ended. MEMORY_MAX is in the
 // environment; QUIET says that there is no access log.
 #include "options.h"
@@ -72,7 +72,16 @@ static void on_closing(skua_socket socket, unsigned code, skua_slice reason, voi
     if (skua_socket_text(socket, SKUA_SLICE("late")) != SKUA_ECLOSED) abort();
 }
 
-// "protocol", "join NAME", "leave NAME", "pause", "begin" a message that "end" ends, "close"; anything else is echoed.
+// "count" answers with how many of these have come: the number is the socket's object, and is kept while it is parked.
+static void count(skua_socket socket)
+{
+    char text[24];
+    int n = snprintf(text, sizeof text, "%zu", 1 + (size_t)skua_socket_get(socket));
+    must(skua_socket_set(socket, (char *)skua_socket_get(socket) + 1));
+    must(skua_socket_text(socket, (skua_slice){ text, (size_t)n }));
+}
+
+// "protocol", "count", "join NAME", "leave NAME", "pause", "begin" a message that "end" ends, "close"; anything else is echoed.
 static void on_message(skua_socket socket, skua_slice message, bool text, void *user)
 {
     (void)text, (void)user;
@@ -80,6 +89,7 @@ static void on_message(skua_socket socket, skua_slice message, bool text, void *
     if (skua_socket_request(socket)) abort();
     if (skua_slice_is(message, "protocol"))
         must(skua_socket_text(socket, skua_socket_protocol(socket)));
+    else if (skua_slice_is(message, "count")) count(socket);
     else if (skua_slice_starts(message, "join  ")) must(skua_socket_join(socket, name));
     else if (skua_slice_starts(message, "leave ")) must(skua_socket_leave(socket, name));
     else if (skua_slice_is(message, "pause")) skua_socket_pause(socket);
@@ -235,8 +245,7 @@ static void route_sockets(void)
                                         .message = on_message,
                                         .close = on_close,
                                         .closing = on_closing,
-                                        .protocols = "v2.example v1.example",
-                                        .forgets_request = true };
+                                        .protocols = "v2.example v1.example" };
     skua_websocket_desc joined = usual, pinged = usual, mortal = usual, limited = usual,
                         held_ones = usual;
     joined.open = on_open_joined;
@@ -264,8 +273,7 @@ static void route_deflating(void)
     skua_websocket_desc deflating = { .open = on_open,
                                       .message = on_message,
                                       .deflate = SKUA_WEBSOCKET_DEFLATE_DEDICATED,
-                                      .deflate_octets_min = 1,
-                                      .forgets_request = true };
+                                      .deflate_octets_min = 1 };
     if (skua_websocket(server, "GET /deflating/{name}", &deflating) == SKUA_EUNSUPPORTED) return;
     deflating.deflate = SKUA_WEBSOCKET_DEFLATE_SHARED;
     must(skua_websocket(server, "GET /shared/{name}", &deflating));
@@ -276,6 +284,7 @@ int main(int argc, char **argv)
     const char *memory = getenv("MEMORY_MAX");
     const skua_config config = { .hosts = "*",
                                  .workers = 1,
+                                 .http2 = { .tunnels = true },
                                  .memory_max = memory ? strtoul(memory, NULL, 10) : 0,
                                  .log = getenv("QUIET") ? SKUA_LOG_NONE : SKUA_LOG_SHORT };
     server = server_with_options(&config, argc, argv);

@@ -539,7 +539,8 @@ static void route_pauses(skua_server *server)
                                          .close = tell_close,
                                          .close_timeout_ns = 300000000,
                                          .ping_ns = -1,
-                                         .idle_timeout_ns = 1500000000 };
+                                         .idle_timeout_ns = 1500000000,
+                                         .keeps_request = true };
     must(skua_websocket(server, "GET /paused", &pauses));
     must(skua_route(server, "GET /unpause", unpause, NULL));
 }
@@ -550,7 +551,8 @@ static void route_pieces(skua_server *server)
                                         .message = say_pieces,
                                         .drain = on_pieces_drain,
                                         .close = end_pouring,
-                                        .user = server };
+                                        .user = server,
+                                        .keeps_request = true };
     skua_websocket_desc drops = sends, ends = sends;
     drops.slow = SKUA_WEBSOCKET_DROP;
     ends.slow = SKUA_WEBSOCKET_CLOSE;
@@ -558,14 +560,21 @@ static void route_pieces(skua_server *server)
     must(skua_websocket(server, "GET /pieces", &sends));
     must(skua_websocket(server, "GET /pieces-drop", &drops));
     must(skua_websocket(server, "GET /pieces-close", &ends));
-    const skua_websocket_desc takes = { .receive = on_piece, .close = tell_close };
+    const skua_websocket_desc takes = { .receive = on_piece,
+                                        .close = tell_close,
+                                        .keeps_request = true };
     const skua_websocket_desc few = { .receive = on_piece,
                                       .close = tell_close,
                                       .message_octets_max = 1000,
                                       .fragments_max = 4,
-                                      .messages_per_second_max = 50 };
-    const skua_websocket_desc both = { .receive = on_piece, .message = echo_message };
-    const skua_websocket_desc echoes = { .receive = echo_piece, .close = tell_close };
+                                      .messages_per_second_max = 50,
+                                      .keeps_request = true };
+    const skua_websocket_desc both = { .receive = on_piece,
+                                       .message = echo_message,
+                                       .keeps_request = true };
+    const skua_websocket_desc echoes = { .receive = echo_piece,
+                                         .close = tell_close,
+                                         .keeps_request = true };
     must(skua_websocket(server, "GET /sink", &takes));
     must(skua_websocket(server, "GET /sink-small", &few));
     must(skua_websocket(server, "GET /echo-pieces", &echoes));
@@ -590,32 +599,43 @@ static void route_all(skua_server *server)
                                          .close = tell_close,
                                          .protocols = "v2.example v1.example",
                                          .message_octets_max = 200000,
-                                         .queued_octets_max = 300000 };
+                                         .queued_octets_max = 300000,
+                                         .keeps_request = true };
     const skua_websocket_desc small = { .message = echo_message,
                                         .close = tell_close,
                                         .origins = "https://a.example http://b.example:8080",
                                         .message_octets_max = 1000,
                                         .queued_octets_max = 500,
                                         .fragments_max = 4,
-                                        .messages_per_second_max = 50 };
-    const skua_websocket_desc bye = {
-        .message = say_bye, .close = tell_close, .origins = "*", .close_timeout_ns = 300 * ms
+                                        .messages_per_second_max = 50,
+                                        .keeps_request = true };
+    const skua_websocket_desc bye = { .message = say_bye,
+                                      .close = tell_close,
+                                      .origins = "*",
+                                      .close_timeout_ns = 300 * ms,
+                                      .keeps_request = true };
+    const skua_websocket_desc full = { .open = close_at_once,
+                                       .close = tell_close,
+                                       .keeps_request = true };
+    const skua_websocket_desc quiet = {
+        .close = tell_close, .ping_ns = 100 * ms, .idle_timeout_ns = 600 * ms, .keeps_request = true
     };
-    const skua_websocket_desc full = { .open = close_at_once, .close = tell_close };
-    const skua_websocket_desc quiet = { .close = tell_close,
-                                        .ping_ns = 100 * ms,
-                                        .idle_timeout_ns = 600 * ms };
-    const skua_websocket_desc thread = { .message = start_thread, .close = tell_close };
+    const skua_websocket_desc thread = { .message = start_thread,
+                                         .close = tell_close,
+                                         .keeps_request = true };
     skua_websocket_desc slow = { .open = begin_pouring,
                                  .message = on_pour,
                                  .drain = on_drain,
                                  .close = end_pouring,
-                                 .close_timeout_ns = 300 * ms };
+                                 .close_timeout_ns = 300 * ms,
+                                 .keeps_request = true };
     must(skua_websocket(server, "GET /echo/{room}", &echoes));
     must(skua_websocket(server, "GET /small", &small));
     must(skua_websocket(server, "GET /bye", &bye));
     must(skua_websocket(server, "GET /full", &full));
-    const skua_websocket_desc aborts = { .message = abort_request, .close = tell_close };
+    const skua_websocket_desc aborts = { .message = abort_request,
+                                         .close = tell_close,
+                                         .keeps_request = true };
     must(skua_websocket(server, "GET /aborts", &aborts));
     must(skua_websocket(server, "GET /quiet", &quiet));
     must(skua_websocket(server, "GET /thread", &thread));
@@ -625,16 +645,21 @@ static void route_all(skua_server *server)
                                           .close = tell_close,
                                           .ping_ns = INT64_MAX,
                                           .idle_timeout_ns = INT64_MAX,
-                                          .close_timeout_ns = INT64_MAX };
-    const skua_websocket_desc brief = {
-        .message = echo_message, .close = tell_close, .origin = may_open, .lifetime_ns = 400 * ms
-    };
+                                          .close_timeout_ns = INT64_MAX,
+                                          .keeps_request = true };
+    const skua_websocket_desc brief = { .message = echo_message,
+                                        .close = tell_close,
+                                        .origin = may_open,
+                                        .lifetime_ns = 400 * ms,
+                                        .keeps_request = true };
     must(skua_websocket(server, "GET /brief", &brief));
-    const skua_websocket_desc pours = { .message = on_endless,
-                                        .drain = pour_endlessly,
-                                        .close = tell_close };
+    const skua_websocket_desc pours = {
+        .message = on_endless, .drain = pour_endlessly, .close = tell_close, .keeps_request = true
+    };
     must(skua_websocket(server, "GET /endless", &pours));
-    skua_websocket_desc other = { .close = tell_close, .close_timeout_ns = 300 * ms };
+    skua_websocket_desc other = { .close = tell_close,
+                                  .close_timeout_ns = 300 * ms,
+                                  .keeps_request = true };
     must(skua_websocket(server, "GET /forever", &forever));
     other.message = close_then_talk;
     must(skua_websocket(server, "GET /close-then-talk", &other));
@@ -667,9 +692,9 @@ static void route_all(skua_server *server)
 // Those of the host site.example: /site/{room} echoes. POST /again puts another such site.
 static bool put_site(skua_server *server)
 {
-    const skua_websocket_desc echoes = { .message = echo_message,
-                                         .close = tell_close,
-                                         .origins = "*" };
+    const skua_websocket_desc echoes = {
+        .message = echo_message, .close = tell_close, .origins = "*", .keeps_request = true
+    };
     skua_site *site = skua_site_new(server, &(skua_site_desc){ .hosts = "site.example" });
     return site && !skua_site_websocket(site, "GET /site/{room}", &echoes) && !skua_site_put(site);
 }

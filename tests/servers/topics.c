@@ -186,9 +186,11 @@ int main(int argc, char **argv)
         .hosts = "*", .workers = 4, .http2 = { .tunnels = true }, .log = SKUA_LOG_SHORT
     };
     server = server_with_options(&config, argc, argv);
-    skua_websocket_desc live = {
-        .open = on_open, .message = on_message, .close = tell_close, .close_timeout_ns = 500000000
-    };
+    skua_websocket_desc live = { .open = on_open,
+                                 .message = on_message,
+                                 .close = tell_close,
+                                 .close_timeout_ns = 500000000,
+                                 .keeps_request = true };
     must(skua_websocket(server, "GET /live/{room}", &live));
     live.slow = SKUA_WEBSOCKET_DROP;
     must(skua_websocket(server, "GET /drop/{room}", &live));

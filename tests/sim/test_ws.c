@@ -250,12 +250,13 @@ static void play_begin(play *p, FILE *trace)
                                          .message = echo_message,
                                          .close = any_close,
                                          .user = p,
-                                         .forgets_request = p->forgets };
+                                         .keeps_request = !p->forgets };
     const skua_websocket_desc pours = { .open = pour_open,
                                         .drain = pour_drain,
                                         .close = any_close,
                                         .user = p,
-                                        .queued_octets_max = 10000 };
+                                        .queued_octets_max = 10000,
+                                        .keeps_request = true };
     assert_int_equal(skua_websocket(p->server, "GET /echo", &echoes), SKUA_OK);
     assert_int_equal(skua_websocket(p->server, "GET /pour", &pours), SKUA_OK);
     assert_int_equal(server_start_on(p->server, &io_backend_sim, p->kernel, p->listener), SKUA_OK);

@@ -30,6 +30,7 @@ MAY_BE_NULL = {
     "skua_respond_borrowed": {"release"},
     "skua_request_set": {"object"},
     "skua_connection_set": {"object"},
+    "skua_socket_set": {"object"},
     "skua_socket_open": {"why"},
     "skua_tls_identity_new": {"why"},
     "skua_tls_reload": {"why"},

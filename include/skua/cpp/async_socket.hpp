@@ -179,6 +179,10 @@ inline void async_closing(skua_socket raw, unsigned code, skua_slice reason, voi
 // A wait for a message ends first, by an empty result and not an exception; then everything else is cancelled.
 inline void async_close(skua_socket raw, unsigned code, skua_slice reason, void *) noexcept
 {
+    struct detaching {
+        skua_socket raw;
+        ~detaching() { detach(raw); }
+    } last{ raw };
     extra *kept = conversing(raw);
     if (!kept) return;
     if (!kept->talk->end.code()) kept->talk->end.set(code, view(reason));

@@ -11,6 +11,19 @@
 namespace skua
 {
 
+namespace detail
+{
+
+inline void detach(skua_socket raw) noexcept
+{
+    auto *kept = static_cast<attached *>(skua_socket_get(raw));
+    if (!kept) return;
+    skua_socket_set(raw, nullptr);
+    kept->drop(kept);
+}
+
+} // namespace detail
+
 // A WebSocket that a client has opened. A plain value: copy it, keep it anywhere. It never dangles.
 class socket
 {
@@ -86,8 +99,28 @@ class socket
         skua_socket_leave(raw_, slice(topic));
     }
 
-    // The request that opened the socket, empty when it is closed; and the subprotocol that was selected.
-    // Thread: the socket's worker.
+    // Makes an object that the socket keeps until websocket::close has returned. A former object is destroyed first.
+    // Only for sockets of a skua::websocket without blocking: others would not destroy the object.
+    // Throws: error with SKUA_ECLOSED.  Thread: the socket's worker.  Cost: one allocation.
+    template <class T, class... A> T &emplace(A &&...given) const
+    {
+        detail::detach(raw_);
+        auto made = std::make_unique<detail::attached_of<T>>(std::forward<A>(given)...);
+        if (skua_status status = skua_socket_set(raw_, static_cast<detail::attached *>(made.get())))
+            throw error(status, "the socket is closed");
+        return made.release()->object;
+    }
+
+    // The object; NULL if there is none, or one of another type.  Thread: the socket's worker.
+    template <class T> T *get() const noexcept
+    {
+        auto *kept = static_cast<detail::attached *>(skua_socket_get(raw_));
+        return kept && kept->type == &detail::type_key<T> ? &static_cast<detail::attached_of<T> *>(kept)->object
+                                                          : nullptr;
+    }
+
+    // The request that opened the socket, empty after websocket::open unless keeps_request is set; and the subprotocol
+    // that was selected.  Thread: the socket's worker.
     request opened_by() const noexcept
     {
         return request(skua_socket_request(raw_));

@@ -32,7 +32,7 @@ struct websocket_options {
     skua_websocket_deflate deflate = SKUA_WEBSOCKET_DEFLATE_OFF;
     unsigned deflate_window_bits = 0;
     std::size_t deflate_octets_min = 0, deflate_memory_max = 0;
-    bool forgets_request = false; // not where a coroutine serves sockets: it has the request
+    bool keeps_request = false; // where a coroutine serves sockets, it has the request anyhow
 
     operator skua_websocket_desc() const noexcept
     {
@@ -52,7 +52,7 @@ struct websocket_options {
         c.deflate_window_bits = deflate_window_bits;
         c.deflate_octets_min = deflate_octets_min;
         c.deflate_memory_max = deflate_memory_max;
-        c.forgets_request = forgets_request;
+        c.keeps_request = keeps_request;
         return c;
     }
 };
@@ -141,7 +141,8 @@ inline void socket_drain(skua_socket raw, void *user) noexcept
 
 inline void socket_close(skua_socket raw, unsigned code, skua_slice reason, void *user) noexcept
 {
-    socket_call(raw, user, [&] { route_of(user).close(socket(raw), code, view(reason)); });
+    if (route_of(user).close) socket_call(raw, user, [&] { route_of(user).close(socket(raw), code, view(reason)); });
+    detach(raw);
 }
 
 inline void socket_closing(skua_socket raw, unsigned code, skua_slice reason, void *user) noexcept
@@ -188,19 +189,18 @@ inline bool serves_alone(const websocket &of) noexcept
 inline skua_websocket_desc websocket_desc(socket_route &of)
 {
     if (!serves_alone(of)) throw error(SKUA_EINVAL, "a coroutine serves sockets alone");
-    if (of.serve && of.how.forgets_request)
-        throw error(SKUA_EINVAL, "a coroutine that serves sockets has their requests: forgets_request is not for it");
     skua_websocket_desc desc = of.how;
     desc.open = of.open ? socket_open : nullptr;
     desc.message = of.message ? socket_message_came : nullptr;
     desc.drain = of.drain ? socket_drain : nullptr;
-    desc.close = of.close ? socket_close : nullptr;
+    desc.close = of.blocking ? nullptr : socket_close; // it may keep an object
     desc.closing = of.closing ? socket_closing : nullptr;
     desc.origin = of.origin ? socket_origin : nullptr;
     desc.receive = of.receive ? socket_receive : nullptr;
     desc.blocking = of.blocking ? socket_block : nullptr;
     desc.user = &of;
     if (!of.serve) return desc;
+    desc.keeps_request = true;
     desc.open = socket_serve;
     desc.message = async_message;
     desc.drain = async_drain;
