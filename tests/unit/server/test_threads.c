@@ -22,7 +22,15 @@
 #include <stdarg.h>
 #include <cmocka.h>
 
-enum { WORKERS = 3, CLIENTS = 4, RESUMERS = 3, POSTERS = 2, SECONDS = 6, PILE = 512 };
+enum {
+    WORKERS = 3,
+    CLIENTS = 4,
+    RESUMERS = 3,
+    POSTERS = 2,
+    SECONDS = 6,
+    PATIENCE_S = 60,
+    PILE = 512
+};
 
 // A ticket, and what has come of it.
 typedef struct voucher {
@@ -324,6 +332,13 @@ static void play_round(void)
     assert_int_equal(atomic_load(&now.posted), atomic_load(&now.ran));
 }
 
+// Whether each thing has happened often enough to have met the others.
+static bool is_enough(void)
+{
+    return now.resumed + now.without > 1000 && now.without > 0 && now.refused > 0 &&
+           now.posted > 100 && now.handled > 50 && now.replies > 0;
+}
+
 static void check_book(void)
 {
     unsigned long vouchers = 0, granted = 0, visits = 0;
@@ -348,9 +363,9 @@ static void check_book(void)
         "seen; %lu reads of answers\n",
         visits, vouchers, granted, now.without, now.refused, now.posted, now.handled, now.replies,
         now.answered);
-    assert_true(granted > 1000 && granted == now.resumed + now.without);
-    assert_true(now.without > 0 && now.refused > 0 && now.posted > 100);
-    assert_true(now.handled > 50 && now.handled == now.begun && now.replies > 0);
+    assert_int_equal(granted, now.resumed + now.without);
+    assert_int_equal(now.handled, now.begun);
+    assert_true(is_enough());
 }
 
 static void test_threads_under_stress(void **state)
@@ -363,7 +378,8 @@ static void test_threads_under_stress(void **state)
         assert_int_equal(pthread_create(&clients[i], NULL, client, NULL), 0);
     for (int i = 0; i < RESUMERS; i++)
         assert_int_equal(pthread_create(&resumers[i], NULL, resumer, NULL), 0);
-    while (clock_seconds() < end && !atomic_load(&now.over))
+    // On a loaded machine it takes longer.
+    while (clock_seconds() < (is_enough() ? end : end + PATIENCE_S) && !atomic_load(&now.over))
         play_round();
     assert_false(atomic_load(&now.over)); // a handler found something wrong
     atomic_store(&now.over, true);
