@@ -397,7 +397,12 @@ bool connection_hand(connection *conn, slice octets)
 __attribute__((cold)) void connection_refuse(connection *conn, slice octets, fault why,
                                              slice sentence)
 {
-    if (!connection_activate(conn, octets)) return;
+    if (!connection_activate(conn, octets)) {
+        // The beginning of a preface. Its rest is not waited for, since that would be served.
+        if (conn->early == 0) return;
+        conn->early = 0;
+        if (!connection_activate_late(conn)) return;
+    }
     conn->session->protocol->refuse(conn->session, octets, why, sentence);
     connection_settle(conn);
 }

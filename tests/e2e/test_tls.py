@@ -17,6 +17,7 @@ from functools import partial
 import pytest
 import tls
 from certificates import make
+from h2_socket import PREFACE, SETTINGS, frame
 from server import BUILD, Server, eventually, free_port, secure
 from tls import certificate, context
 from wire import Connection, chunk, request
@@ -229,6 +230,23 @@ def test_many_at_once_in_the_clear_are_told_so(served):
         with plain:
             response = plain.response()
             assert response.status == 400 and b"https://" in response.content and plain.ended()
+
+
+@pytest.mark.parametrize("first, rest", [
+    (b"P", b"OST /tls HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n"),
+    (b"PR", b"OPFIND /tls HTTP/1.1\r\nHost: localhost\r\n\r\n"),
+    (b"PRI", PREFACE[3:] + frame(SETTINGS)),
+])
+def test_what_may_be_a_preface_in_the_clear_is_not_served(served, first, rest):
+    """In the clear the first letters of HTTP/2's preface are kept until more has come. Where TLS is spoken they are refused,
+    as nobody is to get by without a certificate."""
+    with Connection(served.address) as plain:
+        plain.send(first)
+        response = plain.response()
+        assert response.status == 400 and b"https://" in response.content
+        with contextlib.suppress(OSError):
+            plain.send(rest)
+        assert plain.ended()
 
 
 def test_a_name_that_the_certificate_has_not(served):
