@@ -106,11 +106,18 @@ ws_session *ws_slot_session(const ws_slot *slot, uint64_t word)
     return registry_word(&slot->slot) == word ? ws_slot_awake(slot) : NULL;
 }
 
+// The word in the registry stays until the last letter has been delivered; that in the state does not.
+static bool ws_slot_has_closed(const ws_slot *slot, uint64_t word)
+{
+    return atomic_load_explicit(&slot->shared.state, memory_order_relaxed) >> WS_LETTER_BITS !=
+           word;
+}
+
 ws_slot *ws_slot_here(skua_socket socket, const char *function)
 {
     uint64_t word;
     ws_slot *slot = ws_slot_find(socket, &word);
-    if (!slot || registry_word(&slot->slot) != word) return NULL;
+    if (!slot || registry_word(&slot->slot) != word || ws_slot_has_closed(slot, word)) return NULL;
     home_expect(slot->worker, function);
     return slot;
 }
