@@ -15,9 +15,11 @@
 #include "h2/signal.h"
 #include "h2/tunnel.h"
 
+// To a parked tunnel only padding can have come, and nothing is kept of it.
 static int64_t h2_content_owed(const h2_stream *stream)
 {
     const skua_request *r = stream->carrier.current;
+    if (h2_tunnel_is_parked(stream)) return (int64_t)stream->window - stream->recv_window;
     if (!r || stream->peer != H2_HALF_OPEN) return 0;
     int64_t taken = (int64_t)stream->in_len + (int64_t)r->unconsumed;
     return (int64_t)stream->window - stream->recv_window - taken;
@@ -35,7 +37,7 @@ static void h2_content_give_credit(h2_stream *stream, int64_t credit)
 static bool h2_content_is_slowed(const h2_stream *stream)
 {
     const skua_request *r = stream->carrier.current;
-    return r->worker->slow && r->reading == READING_CONTENT && (r->collects || r->spools);
+    return r && r->worker->slow && r->reading == READING_CONTENT && (r->collects || r->spools);
 }
 
 void h2_content_credit(h2_stream *stream)

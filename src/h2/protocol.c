@@ -167,11 +167,12 @@ static bool h2_protocol_is_shut(const h2_session *s, const h2_stream *stream)
 }
 
 // A FIN is the client leaving for all streams: messages that are not complete never will be, and
-// what only time can bring is not waited for in its name.
+// what only time can bring is not waited for in its name. That of a parked tunnel may have come behind octets that wake
+// it, and is looked at when everything has been read.
 static bool h2_protocol_is_left(const h2_session *s, const h2_stream *stream)
 {
     const skua_request *r = stream->carrier.current;
-    if (h2_tunnel_is_parked(stream)) return s->peer_over || !h2_config(s)->half_close;
+    if (h2_tunnel_is_parked(stream)) return s->peer_over;
     if (!r) return false;
     if (s->peer_over && stream->peer == H2_HALF_OPEN) return true;
     if (s->peer_over && h2_protocol_is_shut(s, stream)) return true;

@@ -419,6 +419,16 @@ class TestStreams:
         gone.connection.close()
         assert eventually(lambda: told(server_of_streams, "1006 ") == before + 6)
 
+    def test_padding_alone_does_not_use_up_the_window(self, streams):
+        """Nobody is woken by it, and the client may send as much again."""
+        stream, h2 = streams["pong"], streams["pong"].http2.h2
+        for _ in range(2 * h2.local_flow_control_window(stream.number) // 256):
+            stream.until(lambda: h2.local_flow_control_window(stream.number) >= 256)
+            h2.send_data(stream.number, b"", pad_length=255)
+            stream.http2.flush()
+        stream.send(Ping(payload=b"behind it"))
+        assert stream.event(Pong).payload == b"behind it"
+
     def test_a_client_that_closes(self, server_of_streams, streams):
         streams["close"].send(CloseConnection(code=4010))
         assert streams["close"].event(CloseConnection).code == 4010
