@@ -51,7 +51,7 @@ static void alarms_sift_down(io_alarms *alarms, size_t index, io_alarm *alarm)
     alarms_put(alarms, index, alarm);
 }
 
-static bool alarms_reserve(io_alarms *alarms)
+bool io_alarms_reserve(io_alarms *alarms)
 {
     if (alarms->count + 1 < alarms->room) return true;
     size_t room = alarms->room ? 2 * alarms->room : ALARMS_ROOM_MIN;
@@ -65,7 +65,7 @@ static bool alarms_reserve(io_alarms *alarms)
 skua_status io_alarm_set(io_alarms *alarms, io_alarm *alarm, int64_t due_ns)
 {
     SKUA_ASSERT(alarm->index == 0);
-    if (!alarms_reserve(alarms)) return SKUA_ENOMEM;
+    if (!io_alarms_reserve(alarms)) return SKUA_ENOMEM;
     alarm->due_ns = due_ns;
     alarm->order = alarms->order++;
     alarms_sift_up(alarms, ++alarms->count, alarm);

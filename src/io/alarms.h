@@ -28,8 +28,11 @@ void io_alarms_deinit(io_alarms *alarms); // none may be set
 
 // Sets one that is not set, for due_ns on the loop's clock. alarm: stays where it is until it has
 // fired or is unset.
-// Errors: SKUA_ENOMEM; never when one has fired or been unset since the last success.
+// Errors: SKUA_ENOMEM; never when one has fired or been unset since the last success, or room has been reserved.
 skua_status io_alarm_set(io_alarms *alarms, io_alarm *alarm, int64_t due_ns);
+
+// Makes room for one more, which may be set then. Returns: whether there is memory for it.
+bool io_alarms_reserve(io_alarms *alarms);
 
 // Unsets it; nothing if it is not set.
 void io_alarm_unset(io_alarms *alarms, io_alarm *alarm);

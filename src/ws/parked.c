@@ -161,9 +161,12 @@ static void ws_unpark_closing(ws_session *s, const ws_parked *p, int64_t now_ns)
     ws_slot_shut(s->slot);
 }
 
+// Room for the alarm comes first: a session that cannot set it says so by a close, which must not come between the parts
+// of a frame whose beginning has left.
 bool ws_unpark(ws_parked *p, skua_request *r, const uint64_t counts[MEMO_COUNTS])
 {
     ws_slot *slot = p->slot;
+    if (!io_alarms_reserve(&r->worker->loop.alarms)) return false;
     ws_session *s = counted_zeroed(&r->worker->memory, sizeof *s);
     if (!s) return false;
     ws_unpark_session(s, p, counts);

@@ -104,6 +104,18 @@ static void ws_parked_shut(ws_parked *p)
     p->topics = NULL;
 }
 
+// It has a session that is to send the rest of our close, and to tell the program, as that is not to be told inside its
+// own call.
+static void ws_parked_close_awake(ws_session *s, uint16_t code, slice reason)
+{
+    ws_session_enter(s);
+    s->close_code = code;
+    s->owes_closing = s->endpoint->desc.closing != NULL;
+    if (s->owes_closing) s->close_reason = arena_copy(&s->request->memory, ws_close_reason(reason));
+    ws_session_arm(s);
+    ws_session_leave(s);
+}
+
 bool ws_parked_say_close(ws_parked *p, uint16_t code, slice reason)
 {
     char frame[WS_SENT_HEAD_OCTETS_MAX + WS_CONTROL_OCTETS_MAX], *payload = frame + 2;
@@ -121,12 +133,13 @@ bool ws_parked_say_close(ws_parked *p, uint16_t code, slice reason)
         p->ends_ns = ends_ns;
         return false;
     }
-    if (!slot->parked) return false;
+    if (slot->session) ws_parked_close_awake(slot->session, code, reason);
+    if (!slot->parked) return true;
     ws_parked_shut(p);
     slot->worker->parks->await(p);
     if (desc->closing)
         desc->closing(ws_slot_handle(slot), code, ws_close_reason(reason), desc->user);
-    return slot->parked != NULL;
+    return true;
 }
 
 bool ws_parked_go_away(ws_parked *p)
