@@ -77,7 +77,7 @@ static topic_entry *topic_add(struct topic_table *table, slice name)
     if (!t) return NULL;
     *t = (topic_entry){ .hash = siphash(&table->key, name), .len = (uint8_t)name.len };
     if (name.len) memcpy(t->name, name.ptr, name.len);
-    if (table->count == table->room) topic_table_resize(table, table->room * 2);
+    if (table->count >= table->room) topic_table_resize(table, table->room * 2);
     topic_entry **bucket = topic_bucket(table, t->hash);
     t->next = *bucket;
     *bucket = t;

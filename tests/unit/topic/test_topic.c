@@ -19,7 +19,13 @@
 #include <stdarg.h>
 #include <cmocka.h>
 
-enum { READERS = 20, TOPICS = 1000, MEMORY_MAX = 64 << 20 };
+enum {
+    READERS = 20,
+    TOPICS = 1000,
+    MEMORY_MAX = 64 << 20,
+    BESIDE = 64, // what an allocation that is counted takes more, at most
+    REFUSED_BUCKETS = 8192
+};
 
 static const int64_t second_ns = 1000000000;
 
@@ -30,6 +36,7 @@ typedef struct bed {
     int listener;
     size_t octets;        // on the heap
     size_t heap, counted; // of what joining took
+    size_t refused;       // one allocation of so many octets, or a few more, fails; 0: none
 } bed;
 
 // ---- The heap ----
@@ -43,6 +50,10 @@ static void *heap_resize(void *memory, size_t octets, void *user)
     bed *b = user;
     piece *before = memory ? (piece *)memory - 1 : NULL;
     size_t freed = before ? before->octets : 0;
+    if (b->refused && octets >= b->refused && octets < b->refused + BESIDE) {
+        b->refused = 0;
+        return NULL;
+    }
     piece *p = realloc(before, sizeof *p + octets);
     if (!p) return NULL;
     p->octets = octets;
@@ -173,6 +184,21 @@ static void test_the_table_becomes_small_again(void **state)
     bed_close(&b);
 }
 
+static void test_the_table_grows_after_a_failure(void **state)
+{
+    (void)state;
+    bed b;
+    bed_open(&b);
+    b.refused = REFUSED_BUCKETS * sizeof(topic_entry *);
+    for (unsigned i = 0; i < READERS; i++) {
+        (void)bed_reader(&b, i);
+        assert_int_equal(joined, SKUA_OK);
+    }
+    assert_int_equal(b.refused, 0);
+    assert_true(b.worker->self.topics->room >= READERS * TOPICS);
+    bed_close(&b);
+}
+
 // The readers that are there stay, and may leave and join again what they have not left.
 static void test_nobody_joins_while_memory_is_short(void **state)
 {
@@ -201,6 +227,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_everything_of_topics_is_counted),
         cmocka_unit_test(test_the_table_becomes_small_again),
+        cmocka_unit_test(test_the_table_grows_after_a_failure),
         cmocka_unit_test(test_nobody_joins_while_memory_is_short),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
