@@ -223,11 +223,13 @@ static skua_status ws_send_slowly(ws_session *s, uint64_t octets)
     return SKUA_ELIMIT;
 }
 
-// At the last look half of the queue was free, and less than that has been sent since. Streams share a queue.
+// At the last look half of the queue was free, and less than that has been sent since. Streams share a queue, and while
+// memory is short a queue holds less.
 static bool ws_has_room_surely(const ws_session *s, uint64_t octets)
 {
     const skua_request *r = s->request;
-    return r->sent_octets + octets < s->crowds_at && r->carrier->number == 0;
+    return r->sent_octets + octets < s->crowds_at && r->carrier->number == 0 &&
+           r->worker->out_octets_max == ws_carrier_max(s);
 }
 
 skua_status ws_send(ws_session *s, ws_opcode opcode, slice message)
