@@ -99,8 +99,17 @@ enum { TRANSFER_QUIET = MSG_NOSIGNAL };
 
 // libc's functions are points at which a thread may be cancelled. Where there are several threads, that is two locked
 // instructions for each call, and nobody cancels a worker. Sanitizers know libc's functions alone.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define TRANSFER_IS_SEARCHED
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) ||                         \
+    __has_feature(memory_sanitizer)
+#define TRANSFER_IS_SEARCHED
+#endif
+#endif
+
 #if defined(__linux__) && defined(__LP64__) && defined(SYS_recvfrom) && defined(SYS_sendto) &&     \
-    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    !defined(TRANSFER_IS_SEARCHED)
 
 ssize_t transfer_recv(int fd, char *octets, size_t room)
 {
