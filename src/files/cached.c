@@ -186,9 +186,10 @@ static skua_status cached_make_ok(cached *c, const cached_source *source, compre
         desc.file = c->file;
         desc.length = c->origin.info.size;
     } else if (made) {
-        bool is_written = compressed_take_headroom(made);
         desc.content = compressed_content(made);
-        desc.headroom = is_written ? COMPRESSED_HEADROOM_OCTETS : 0;
+        size_t headroom = compressed_headroom(desc.content.len);
+        bool is_written = headroom && compressed_take_headroom(made);
+        desc.headroom = is_written ? headroom : 0;
         desc.release = is_written ? compressed_unref_headroom : compressed_unref;
         desc.release_user = compressed_ref(made);
     } else {
@@ -218,14 +219,15 @@ static skua_status cached_make_responses(cached *c, const cached_source *source)
 {
     if (cached_is_small(source->site, &c->origin.info)) {
         SKUA_ASSERT(source->content.len == c->origin.info.size);
-        c->octets += source->content.len;
+        // it is copied behind as much room as what is compressed has
+        c->octets += compressed_headroom(source->content.len) + source->content.len;
     } else {
         c->file = skua_file_ref(source->file);
     }
     if (source->kept) {
         SKUA_ASSERT(source->kept->len == c->origin.info.size);
         c->is_kept = true;
-        c->octets += source->kept->len;
+        c->octets += KEPT_HEADROOM_OCTETS + source->kept->len;
     }
     // what is kept is given last, when nothing can fail any more
     skua_status status = cached_make_not_modified(c, source);
@@ -268,7 +270,7 @@ skua_status cached_new_compressed(const cached_source *source, const cached_orig
     c->varies = true;
     c->origin.version = origin->version;
     c->origin.last_modified = origin->last_modified;
-    c->octets += made->octets_len;
+    c->octets += compressed_headroom(made->octets_len) + made->octets_len;
     cached_weaken_tag(c, origin);
     skua_status status = cached_make_ok(c, source, made);
     if (!status) status = cached_make_not_modified(c, source);

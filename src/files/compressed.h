@@ -20,7 +20,10 @@ static inline bool file_version_equal(const file_version *a, const file_version 
     return memcmp(a, b, sizeof *a) == 0;
 }
 
-enum { COMPRESSED_HEADROOM_OCTETS = 1024 };
+enum {
+    COMPRESSED_HEADROOM_OCTETS = 1024,
+    COMPRESSED_COPIED_OCTETS_MAX = 8192 // so few are copied behind a response's head
+};
 
 typedef enum compressed_state {
     COMPRESSED_COMING, // it is being compressed
@@ -47,7 +50,13 @@ typedef struct compressed {
 compressed *compressed_get(site *s, slice path, content_coding coding, const file_version *version,
                            bool *is_mine);
 
-// octets: COMPRESSED_HEADROOM_OCTETS, and behind them len of the content; given; NULL: it does not gain.
+// The room for a head before so much content.
+static inline size_t compressed_headroom(size_t len)
+{
+    return len > COMPRESSED_COPIED_OCTETS_MAX ? COMPRESSED_HEADROOM_OCTETS : 0;
+}
+
+// octets: compressed_headroom(len), and behind them len of the content; given; NULL: it does not gain.
 void compressed_conclude(compressed *c, char *octets, size_t len);
 
 static inline compressed_state compressed_state_of(compressed *c)
@@ -66,7 +75,7 @@ void compressed_unref_headroom(void *c);
 
 static inline slice compressed_content(const compressed *c)
 {
-    return slice_make(c->octets + COMPRESSED_HEADROOM_OCTETS, c->octets_len);
+    return slice_make(c->octets + compressed_headroom(c->octets_len), c->octets_len);
 }
 
 #endif

@@ -2,9 +2,13 @@
 //
 // A file may change while it is read, and then the result belongs to no version of it. So nobody is answered by what
 // has just been made: each who waited looks at the file again, and takes it only if the version is still the same.
+//
+// Those beyond what may run wait on their worker, not on a helper thread, which others need: they begin when one of
+// the same cache is done. One of another cache is not heard of, so each also looks for a turn again and again.
 
 #include "files/compression.h"
 
+#include "base/assert.h"
 #include "base/memory.h"
 #include "files/compressed.h"
 #include "http/etag.h"
@@ -16,13 +20,13 @@ enum {
 
 static struct {
     struct {
-        atomic_uint count;    // under way
         pthread_mutex_t lock; // of what follows
-        pthread_cond_t ended; // one that ran
-        unsigned running;     // the others wait for a turn
+        unsigned count;
+        const skua_server *running[COMPRESSIONS_MAX]; // whose each turn is; NULL: nobody's
     } shared;
-} compressions = { .shared = { .lock = PTHREAD_MUTEX_INITIALIZER,
-                               .ended = PTHREAD_COND_INITIALIZER } };
+} compressions = { .shared = { .lock = PTHREAD_MUTEX_INITIALIZER } };
+
+static const int64_t compression_retry_ns = 5000000;
 
 struct compression {
     struct compression *next; // of the cache
@@ -34,8 +38,9 @@ struct compression {
     cached_origin origin;
     char *octets; // the result; NULL: there is none
     size_t len;
-    bool failed;    // the file could not be read, or memory ran out
-    unsigned turns; // how many may run while it begins to
+    bool failed;              // the file could not be read, or memory ran out
+    skua_timer retry;         // while it waits for a turn
+    const skua_server **turn; // its own; NULL: it waits
     size_t key_len, path_len;
     char key[]; // and the path behind it
 };
@@ -67,24 +72,6 @@ unsigned compression_codings(unsigned set)
 
 // ---- On a helper thread ----
 
-static void compression_take_turn(const compression *j)
-{
-    (void)pthread_mutex_lock(&compressions.shared.lock);
-    while (compressions.shared.running >= j->turns)
-        (void)pthread_cond_wait(&compressions.shared.ended, &compressions.shared.lock);
-    compressions.shared.running++;
-    (void)pthread_mutex_unlock(&compressions.shared.lock);
-}
-
-// All are woken: servers may differ in how many they let run.
-static void compression_give_turn(void)
-{
-    (void)pthread_mutex_lock(&compressions.shared.lock);
-    compressions.shared.running--;
-    (void)pthread_cond_broadcast(&compressions.shared.ended);
-    (void)pthread_mutex_unlock(&compressions.shared.lock);
-}
-
 static char *compression_read(const compression *j)
 {
     size_t size = (size_t)j->origin.info.size, len = 0, n = 1;
@@ -105,8 +92,18 @@ static char *compression_read(const compression *j)
     return NULL;
 }
 
-static void compression_make(compression *j)
+// Cuts off the room that was not needed; a short result needs none before it.
+static void compression_fit(compression *j)
 {
+    size_t headroom = compressed_headroom(j->len);
+    if (!headroom) memmove(j->octets, j->octets + COMPRESSED_HEADROOM_OCTETS, j->len);
+    char *fitting = memory_resize(j->octets, headroom + j->len);
+    if (fitting) j->octets = fitting;
+}
+
+static void compression_make(void *user)
+{
+    compression *j = user;
     size_t size = (size_t)j->origin.info.size, room = size - size / COMPRESSION_GAIN;
     char *content = compression_read(j);
     j->octets = content ? memory_alloc(COMPRESSED_HEADROOM_OCTETS + room) : NULL;
@@ -116,29 +113,61 @@ static void compression_make(compression *j)
             skua_encode((skua_coding)j->made->coding, SKUA_EFFORT_KEPT, slice_make(content, size),
                         j->octets + COMPRESSED_HEADROOM_OCTETS, room, &j->len);
         j->failed = status && status != SKUA_ELIMIT;
-        char *kept = status ? NULL : memory_resize(j->octets, COMPRESSED_HEADROOM_OCTETS + j->len);
         if (status) memory_free(j->octets);
-        j->octets = kept ? kept : status ? NULL : j->octets;
+        if (status) j->octets = NULL;
+        else compression_fit(j);
     }
     memory_free(content);
 }
 
-static void compression_work(void *user)
+// ---- On the worker ----
+
+// Counts one more; false: there are as many as there may be.
+static bool compression_count(void)
 {
-    compression *j = user;
-    compression_take_turn(j);
-    compression_make(j);
-    compression_give_turn();
+    (void)pthread_mutex_lock(&compressions.shared.lock);
+    bool fits = compressions.shared.count < COMPRESSIONS_MAX;
+    if (fits) compressions.shared.count++;
+    (void)pthread_mutex_unlock(&compressions.shared.lock);
+    return fits;
 }
 
-// ---- On the worker ----
+// turn: NULL: it has none.
+static void compression_uncount(const skua_server **turn)
+{
+    (void)pthread_mutex_lock(&compressions.shared.lock);
+    compressions.shared.count--;
+    if (turn) *turn = NULL;
+    (void)pthread_mutex_unlock(&compressions.shared.lock);
+}
 
 // A worker that has all cores against it keeps every client waiting, so half of them are left to the workers: there
 // is a worker for each core, where nobody has said otherwise.
 static unsigned compression_turns(const skua_worker *worker)
 {
     unsigned half = skua_server_workers(skua_worker_server(worker)) / 2;
+    if (half > COMPRESSIONS_RUNNING_MAX) return COMPRESSIONS_RUNNING_MAX;
     return half ? half : 1;
+}
+
+// Each server has turns of its own: one with many cores does not keep another one waiting.
+static bool compression_take_turn(compression *j)
+{
+    const skua_server *server = skua_worker_server(j->worker), **free_turn = NULL;
+    unsigned running = 0;
+    (void)pthread_mutex_lock(&compressions.shared.lock);
+    for (size_t i = 0; i < COMPRESSIONS_MAX; i++) {
+        const skua_server **turn = &compressions.shared.running[i];
+        running += *turn == server;
+        if (!*turn) free_turn = turn;
+    }
+    SKUA_ASSERT(free_turn);
+    if (running < compression_turns(j->worker)) {
+        *free_turn = server;
+        j->turn = free_turn;
+    }
+    (void)pthread_mutex_unlock(&compressions.shared.lock);
+    return j->turn != NULL;
 }
 
 // A worker remembers what does not gain.
@@ -179,7 +208,8 @@ static void compression_unlink(compression *j)
 static void compression_free(compression *j)
 {
     compression_unlink(j);
-    atomic_fetch_sub_explicit(&compressions.shared.count, 1, memory_order_relaxed);
+    compression_uncount(j->turn);
+    skua_timer_stop(j->retry);
     skua_memory_count(j->worker, -compression_memory(j));
     skua_file_unref(j->file);
     compressed_unref(j->made);
@@ -187,9 +217,22 @@ static void compression_free(compression *j)
     memory_free(j);
 }
 
+static void compression_retry(skua_worker *worker, void *user);
+
+// Begins the one of a cache that has waited longest.
+static void compression_start_waiting(const cache *c)
+{
+    compression *oldest = NULL;
+    for (compression *j = c->compressions; j; j = j->next) {
+        if (!j->turn) oldest = j;
+    }
+    if (oldest) compression_retry(oldest->worker, oldest);
+}
+
 static void compression_done(skua_worker *worker, void *user)
 {
     compression *j = user;
+    cache *c = cache_hold(j->cache);
     file_waiter *waiters = j->waiters;
     if (!j->failed) {
         compressed_conclude(j->made, j->octets, j->len);
@@ -197,28 +240,52 @@ static void compression_done(skua_worker *worker, void *user)
                         j->made);
     }
     compression_free(j);
+    compression_start_waiting(c);
+    cache_let_go(c);
     file_waiters_tell(waiters);
+}
+
+// Lets it begin, or wait for a turn. Returns false if it can do neither.
+static bool compression_start(compression *j)
+{
+    if (!compression_take_turn(j))
+        return j->retry.value ||
+               !skua_timer_start(j->worker, compression_retry_ns, compression_retry_ns,
+                                 compression_retry, j, &j->retry);
+    skua_timer_stop(j->retry);
+    j->retry = (skua_timer){ 0 };
+    return !skua_offload(j->worker, compression_make, compression_done, j);
+}
+
+static void compression_retry(skua_worker *worker, void *user)
+{
+    compression *j = user;
+    if (compression_start(j)) return;
+    j->failed = true;
+    compression_done(worker, j);
 }
 
 static compression *compression_new(cache *c, const cached *entry, skua_file *file,
                                     compressed *made)
 {
     slice path = cached_path(entry);
+    if (!compression_count()) return NULL;
     compression *j = memory_zeroed(sizeof *j + entry->key_len + path.len);
-    if (!j) return NULL;
+    if (!j) {
+        compression_uncount(NULL);
+        return NULL;
+    }
     *j = (compression){ .cache = cache_hold(c),
                         .worker = c->worker,
                         .made = compressed_ref(made),
                         .file = skua_file_ref(file),
                         .origin = entry->origin,
-                        .turns = compression_turns(c->worker),
                         .key_len = entry->key_len,
                         .path_len = path.len,
                         .next = c->compressions };
     if (entry->key_len) memcpy(j->key, entry->key, entry->key_len);
     if (path.len) memcpy(j->key + j->key_len, path.ptr, path.len);
     c->compressions = j;
-    atomic_fetch_add_explicit(&compressions.shared.count, 1, memory_order_relaxed);
     skua_memory_count(j->worker, compression_memory(j));
     return j;
 }
@@ -226,11 +293,9 @@ static compression *compression_new(cache *c, const cached *entry, skua_file *fi
 static compression_outcome compression_begin(cache *c, const cached *entry, skua_file *file,
                                              compressed *made, file_waiter *waiter)
 {
-    bool is_busy =
-        atomic_load_explicit(&compressions.shared.count, memory_order_relaxed) >= COMPRESSIONS_MAX;
-    compression *j = is_busy ? NULL : compression_new(c, entry, file, made);
+    compression *j = compression_new(c, entry, file, made);
     if (!j) return COMPRESSION_NONE;
-    if (skua_offload(j->worker, compression_work, compression_done, j)) {
+    if (!compression_start(j)) {
         compression_free(j);
         return COMPRESSION_NONE;
     }

@@ -17,8 +17,10 @@ enum { COMPRESSION_IS_BUILT = 0 };
 enum {
     // Larger files are sent as they are: nobody shall wait longer than a quarter of a second for his own.
     COMPRESSION_FILE_OCTETS_MAX = 8 << 20,
-    // Under way in this process, of the helper threads that also wait for disks.
-    COMPRESSIONS_MAX = 8
+    // In this process, under way or waiting for a turn.
+    COMPRESSIONS_MAX = 8,
+    // Under way for a server: it has one helper thread more, which is left to disks.
+    COMPRESSIONS_RUNNING_MAX = 3
 };
 
 // Those of a set of codings that this library can make: a sibling may be of any.

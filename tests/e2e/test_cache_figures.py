@@ -2,6 +2,7 @@
 """Figures of the cache of files, and of what was compressed once, over all workers: in /metrics, and on the status page."""
 
 import json
+import random
 import re
 import subprocess
 import time
@@ -68,6 +69,7 @@ def test_hits_and_misses(served):
 
 def test_of_what_is_compressed(served):
     server = served(1)
+    (server.folder / "www" / "long.txt").write_text(random.Random(1).randbytes(30_000).hex(), encoding="ascii")
     time.sleep(2.1)  # the age at which times tell versions apart
     ask(server, "/page.html", 8, "Accept-Encoding: gzip")
     found = figures(server)
@@ -75,7 +77,12 @@ def test_of_what_is_compressed(served):
     length = int(get(server, "a", "/page.html", "Accept-Encoding: gzip").get("content-length"))
     assert length <= found["compressed_cache_bytes"] < length + 200
     ask(server, "/page.html", 1, "Accept-Encoding: br")
-    assert figures(server)["compressed_cache_entries"] == 2
+    found = figures(server)
+    assert found["compressed_cache_entries"] == 2
+    ask(server, "/long.txt", 1, "Accept-Encoding: gzip")
+    length = int(get(server, "a", "/long.txt", "Accept-Encoding: gzip").get("content-length"))
+    more = figures(server)["compressed_cache_bytes"] - found["compressed_cache_bytes"]
+    assert length + 1024 <= more < length + 1224  # with room for a head before it
 
 
 def test_evictions(served):

@@ -288,7 +288,8 @@ def worked(pid, threads):
 @pytest.mark.parametrize("workers", [1, 4])
 def test_half_of_the_cores_are_left_to_the_workers(launch, tmp_path, workers):
     """Eight large files at once: half as many helper threads as there are workers make them, and another one begins when one ends.
-    So when the first response comes, most of the threads have done nothing; each of the files takes more than 30 ms."""
+    So when the first response comes, most of the threads have done nothing; each of the files takes more than 30 ms.
+    Those that wait take none of the four threads: a listing, which also needs one, does not wait until half of the files are made."""
     (tmp_path / "www").mkdir()
     for i in range(8):
         (tmp_path / "www" / f"{i}.txt").write_bytes(random.Random(i).randbytes(1 << 20).hex().encode())
@@ -302,4 +303,6 @@ def test_half_of_the_cores_are_left_to_the_workers(launch, tmp_path, workers):
             connection.send(request(f"/{i}.txt", "Accept-Encoding: br", host="usual.test"))
         assert select.select([connection.socket for connection in connections], [], [], 20)[0]
         assert 1 <= worked(pid, set(os.listdir(f"/proc/{pid}/task")) - before) <= 2 * most
+        assert b"7.txt" in get(server, "listed.test", "/").content
+        assert len(select.select([connection.socket for connection in connections], [], [], 0)[0]) <= 4
         assert [connection.response().get("content-encoding") for connection in connections] == 8 * ["br"]
