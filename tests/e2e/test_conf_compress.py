@@ -285,15 +285,20 @@ def worked(pid, threads):
     return count
 
 
+def eight_large_files(folder):
+    """They are old enough to be kept, and take more than 30 ms each."""
+    folder.mkdir()
+    for i in range(8):
+        (folder / f"{i}.txt").write_bytes(random.Random(i).randbytes(1 << 20).hex().encode())
+    time.sleep(2.1)
+
+
 @pytest.mark.parametrize("workers", [1, 4])
 def test_half_of_the_cores_are_left_to_the_workers(launch, tmp_path, workers):
     """Eight large files at once: half as many helper threads as there are workers make them, and another one begins when one ends.
     So when the first response comes, most of the threads have done nothing; each of the files takes more than 30 ms.
     Those that wait take none of the four threads: a listing, which also needs one, does not wait until half of the files are made."""
-    (tmp_path / "www").mkdir()
-    for i in range(8):
-        (tmp_path / "www" / f"{i}.txt").write_bytes(random.Random(i).randbytes(1 << 20).hex().encode())
-    time.sleep(2.1)
+    eight_large_files(tmp_path / "www")
     server = launch(start, tmp_path, SITES.replace("WORKERS", str(workers)))
     pid, most = process_of(server), max(1, workers // 2)
     before = set(os.listdir(f"/proc/{pid}/task"))
@@ -306,3 +311,15 @@ def test_half_of_the_cores_are_left_to_the_workers(launch, tmp_path, workers):
         assert b"7.txt" in get(server, "listed.test", "/").content
         assert len(select.select([connection.socket for connection in connections], [], [], 0)[0]) <= 4
         assert [connection.response().get("content-encoding") for connection in connections] == 8 * ["br"]
+
+
+def test_a_stop_while_files_wait_to_be_compressed(launch, tmp_path):
+    """Their clients have left. The server ends, and nothing of what waits is left (a sanitizer would tell)."""
+    eight_large_files(tmp_path / "www")
+    server = launch(start, tmp_path, SITES.replace("WORKERS", "1"))
+    with contextlib.ExitStack() as all_of_them:
+        connections = [all_of_them.enter_context(server.connect()) for _ in range(8)]
+        for i, connection in enumerate(connections):
+            connection.send(request(f"/{i}.txt", "Accept-Encoding: br", host="usual.test"))
+        assert select.select([connection.socket for connection in connections], [], [], 20)[0]
+    server.stop()
