@@ -3,24 +3,10 @@
 // A deadline is put off a limited number of times for input that waits. The count begins anew when
 // the deadline is found to be one that the connection may still use.
 
-#include "io/sim.h"
 #include "server/connection.h"
-#include "server/server.h"
-#include "server/start.h"
-#include "server/worker_run.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <cmocka.h>
+#include "unit/bed.h"
 
 static const int64_t second_ns = 1000000000;
-
-typedef struct bed {
-    sim_kernel *kernel;
-    skua_server *server;
-    server_worker *worker;
-    int listener;
-} bed;
 
 static void on_later(skua_request *r, void *user)
 {
@@ -40,39 +26,18 @@ static void on_tunnel(skua_request *r, void *user)
     assert_int_equal(skua_content_read(r, on_content, NULL), SKUA_OK);
 }
 
-static void bed_open(bed *b, skua_ticket *ticket)
+static void open_bed(bed *b, skua_ticket *ticket)
 {
-    *b = (bed){ .kernel = sim_kernel_new(&(sim_config){ .seed = 1 }) };
-    b->server = skua_server_new(&(skua_config){ .unanswered_log_ns = second_ns });
-    b->listener = sim_listen(b->kernel);
+    bed_open(b, &(skua_config){ .unanswered_log_ns = second_ns });
     assert_int_equal(skua_route(b->server, "GET /later", on_later, ticket), SKUA_OK);
     assert_int_equal(skua_route(b->server, "GET /tunnel", on_tunnel, NULL), SKUA_OK);
-    assert_int_equal(server_start_on(b->server, &io_backend_sim, b->kernel, b->listener), SKUA_OK);
-    b->worker = b->server->workers[0];
-}
-
-static void bed_turn_for(bed *b, int64_t ns)
-{
-    for (int64_t until = sim_now(b->kernel) + ns; sim_now(b->kernel) < until;)
-        assert_true(worker_turn(b->worker, second_ns / 100));
-}
-
-static void bed_close(bed *b)
-{
-    skua_stop(b->server, 0);
-    while (worker_turn(b->worker, -1))
-        ;
-    sim_listener_close(b->kernel, b->listener);
-    skua_server_free(b->server);
-    sim_kernel_free(b->kernel);
+    bed_start(b);
 }
 
 // The only connection, once the request has come to its handler.
-static connection *bed_connect(bed *b, sim_client **client, slice request)
+static connection *connect_to(const bed *b, sim_client **client, slice request)
 {
-    *client = sim_connect(b->kernel, b->listener);
-    assert_non_null(*client);
-    assert_true(sim_client_send(*client, request));
+    *client = bed_send(b, request);
     bed_turn_for(b, second_ns / 10);
     pool_item *item = pool_at(&b->worker->connections, 0);
     assert_true(item->generation & 1);
@@ -85,9 +50,9 @@ static void test_a_handler_that_may_take_longer_is_looked_at_anew(void **state)
     bed b;
     sim_client *client;
     skua_ticket ticket;
-    bed_open(&b, &ticket);
+    open_bed(&b, &ticket);
     connection *conn =
-        bed_connect(&b, &client, SKUA_SLICE("GET /later HTTP/1.1\r\nHost: localhost\r\n\r\n"));
+        connect_to(&b, &client, SKUA_SLICE("GET /later HTTP/1.1\r\nHost: localhost\r\n\r\n"));
     assert_int_equal(conn->state, CONNECTION_HANDLER);
     conn->looks = 7;
     bed_turn_for(&b, 2 * second_ns);
@@ -102,10 +67,10 @@ static void test_a_tunnel_in_which_octets_move_is_looked_at_anew(void **state)
     bed b;
     sim_client *client;
     skua_ticket ticket;
-    bed_open(&b, &ticket);
-    connection *conn = bed_connect(&b, &client,
-                                   SKUA_SLICE("GET /tunnel HTTP/1.1\r\nHost: localhost\r\n"
-                                              "Connection: upgrade\r\nUpgrade: echo\r\n\r\n"));
+    open_bed(&b, &ticket);
+    connection *conn = connect_to(&b, &client,
+                                  SKUA_SLICE("GET /tunnel HTTP/1.1\r\nHost: localhost\r\n"
+                                             "Connection: upgrade\r\nUpgrade: echo\r\n\r\n"));
     assert_int_equal(conn->state, CONNECTION_STREAM);
     conn->looks = 7;
     assert_true(sim_client_send(client, SKUA_SLICE("octets")));

@@ -4,27 +4,13 @@
 // figures are those of docs/limits.md: none holds more, and each nearly as much.
 
 #include "h1/session.h"
-#include "io/sim.h"
-#include "server/server.h"
-#include "server/worker_run.h"
-#include "server/start.h"
+#include "unit/bed.h"
 
 #include <stdio.h>
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <cmocka.h>
 
 enum { HEAD_OCTETS = 16384, REQUESTS = 400, SPOOL_MAX = 65536 };
 
 static const int64_t second_ns = 1000000000;
-
-typedef struct bed {
-    sim_kernel *kernel;
-    skua_server *server;
-    server_worker *worker;
-    int listener;
-} bed;
 
 // ---- Handlers ----
 
@@ -93,7 +79,7 @@ static void on_push(skua_request *r, void *user)
 
 // ---- The server ----
 
-static void bed_open(bed *b)
+static void open_bed(bed *b)
 {
     static const struct {
         const char *pattern;
@@ -103,30 +89,11 @@ static void bed_open(bed *b)
         { "POST /spool", on_spool },    { "POST /read", on_read },
         { "GET /push", on_push },
     };
-    *b = (bed){ .kernel = sim_kernel_new(&(sim_config){ .seed = 1 }) };
-    b->server = skua_server_new(NULL);
-    b->listener = sim_listen(b->kernel);
+    bed_open(b, NULL);
     for (size_t i = 0; i < sizeof routes / sizeof routes[0]; i++)
         assert_int_equal(skua_route(b->server, routes[i].pattern, routes[i].handler, NULL),
                          SKUA_OK);
-    assert_int_equal(server_start_on(b->server, &io_backend_sim, b->kernel, b->listener), SKUA_OK);
-    b->worker = b->server->workers[0];
-}
-
-static void bed_turn_for(bed *b, int64_t ns)
-{
-    for (int64_t until = sim_now(b->kernel) + ns; sim_now(b->kernel) < until;)
-        assert_true(worker_turn(b->worker, second_ns / 100));
-}
-
-static void bed_close(bed *b)
-{
-    skua_stop(b->server, 0);
-    while (worker_turn(b->worker, -1))
-        ;
-    sim_listener_close(b->kernel, b->listener);
-    skua_server_free(b->server);
-    sim_kernel_free(b->kernel);
+    bed_start(b);
 }
 
 // ---- Connections ----
@@ -178,10 +145,9 @@ static size_t holding_measure(const holding *h)
 {
     enum { CONNECTIONS = 4 };
     bed b;
-    bed_open(&b);
+    open_bed(&b);
     for (int i = 0; i < CONNECTIONS; i++) {
-        sim_client *client = sim_connect(b.kernel, b.listener);
-        assert_non_null(client);
+        sim_client *client = bed_send(&b, (slice){ 0 });
         sim_client_pause(client, true);
         holding_send(h, client);
     }

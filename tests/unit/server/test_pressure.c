@@ -6,33 +6,20 @@
 #include "h1/session.h"
 #include "h2/session.h"
 #include "http/h2_frame.h"
-#include "io/sim.h"
 #include "server/connection.h"
-#include "server/server.h"
-#include "server/worker_run.h"
-#include "server/start.h"
 #include "support/socket.h"
+#include "unit/bed.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <cmocka.h>
-
 enum { MEMORY_MAX = 1 << 20, IDLE = 40, HEADS = 60, UPLOAD = 200000, PULLED = 300000 };
 
 static const int64_t second_ns = 1000000000, tick_ns = 100000000;
 
-typedef struct bed {
-    sim_kernel *kernel;
-    skua_server *server;
-    server_worker *worker;
-    int listener;
-    int64_t counted; // by bed_fill
-    unsigned lines;  // of the log, about memory_max
-} bed;
+static int64_t counted; // by fill
+static unsigned lines;  // of the log, about memory_max
 
 // ---- The server ----
 
@@ -79,63 +66,41 @@ static void on_pull(skua_request *r, void *user)
 }
 
 // Several lines may come at once.
-static void log_lines(skua_slice lines, void *user)
+static void log_lines(skua_slice written, void *user)
 {
+    (void)user;
     static const char text[] = "memory_max is 1048576 octets";
-    bed *b = user;
-    const char *at = lines.ptr, *end = lines.ptr + lines.len;
+    const char *at = written.ptr, *end = written.ptr + written.len;
     while ((at = memmem(at, (size_t)(end - at), text, sizeof text - 1))) {
-        b->lines++;
+        lines++;
         at++;
     }
 }
 
-static void bed_open(bed *b)
+static void open_bed(bed *b)
 {
-    *b = (bed){ .kernel = sim_kernel_new(&(sim_config){ .seed = 1 }) };
-    b->server = skua_server_new(
-        &(skua_config){ .memory_max = MEMORY_MAX, .log_write = log_lines, .log_user = b });
-    b->listener = sim_listen(b->kernel);
+    counted = lines = 0;
+    bed_open(b, &(skua_config){ .memory_max = MEMORY_MAX, .log_write = log_lines });
     assert_int_equal(skua_route(b->server, "GET /", on_hello, NULL), SKUA_OK);
     assert_int_equal(skua_route(b->server, "GET /pull", on_pull, NULL), SKUA_OK);
     assert_int_equal(skua_route(b->server, "POST /collect", on_collect, NULL), SKUA_OK);
-    assert_int_equal(server_start_on(b->server, &io_backend_sim, b->kernel, b->listener), SKUA_OK);
-    b->worker = b->server->workers[0];
-}
-
-static void bed_turn_for(bed *b, int64_t ns)
-{
-    for (int64_t until = sim_now(b->kernel) + ns; sim_now(b->kernel) < until;)
-        assert_true(worker_turn(b->worker, tick_ns / 10));
+    bed_start(b);
 }
 
 // Makes the server hold so many permille of all, by the program's own memory.
-static void bed_fill(bed *b, unsigned permille)
+static void fill(const bed *b, unsigned permille)
 {
     int64_t wanted = (int64_t)MEMORY_MAX / 1000 * permille;
-    int64_t others = (int64_t)budget_octets(&b->server->memory) - b->counted;
-    int64_t more = wanted > others ? wanted - others - b->counted : -b->counted;
+    int64_t others = (int64_t)budget_octets(&b->server->memory) - counted;
+    int64_t more = wanted > others ? wanted - others - counted : -counted;
     skua_memory_count(&b->worker->self, more);
-    b->counted += more;
+    counted += more;
 }
 
-static void bed_close(bed *b)
+static void close_bed(const bed *b)
 {
-    skua_memory_count(&b->worker->self, -b->counted);
-    skua_stop(b->server, 0);
-    while (worker_turn(b->worker, -1))
-        ;
-    sim_listener_close(b->kernel, b->listener);
-    skua_server_free(b->server);
-    sim_kernel_free(b->kernel);
-}
-
-static sim_client *connect_and_send(bed *b, slice octets)
-{
-    sim_client *client = sim_connect(b->kernel, b->listener);
-    assert_non_null(client);
-    if (octets.len) assert_true(sim_client_send(client, octets));
-    return client;
+    skua_memory_count(&b->worker->self, -counted);
+    bed_close(b);
 }
 
 static bool has_received(const sim_client *client, const char *text)
@@ -158,18 +123,18 @@ static void test_the_oldest_idle_connections_go_first(void **state)
     (void)state;
     bed b;
     sim_client *clients[IDLE];
-    bed_open(&b);
+    open_bed(&b);
     for (unsigned i = 0; i < IDLE; i++) {
-        clients[i] = connect_and_send(&b, HELLO);
+        clients[i] = bed_send(&b, HELLO);
         bed_turn_for(&b, 2 * tick_ns);
     }
-    bed_fill(&b, 790);
+    fill(&b, 790);
     bed_turn_for(&b, second_ns);
     for (unsigned i = 0; i < IDLE; i++)
         assert_false(is_over(clients[i]));
     unsigned gone_before = 0;
     for (int look = 0; look < 30; look++) {
-        bed_fill(&b, gone_before < IDLE / 2 ? 850 : 0); // what was kept for later goes first
+        fill(&b, gone_before < IDLE / 2 ? 850 : 0); // what was kept for later goes first
         bed_turn_for(&b, tick_ns);
         unsigned gone = 0;
         while (gone < IDLE && is_over(clients[gone]))
@@ -180,37 +145,37 @@ static void test_the_oldest_idle_connections_go_first(void **state)
         gone_before = gone;
     }
     assert_in_range(gone_before, IDLE / 2, IDLE * 3 / 4);
-    assert_int_equal(b.lines, 0);
-    bed_close(&b);
+    assert_int_equal(lines, 0);
+    close_bed(&b);
 }
 
 static void test_a_request_that_waits_is_answered_before_its_connection_is_closed(void **state)
 {
     (void)state;
     bed b;
-    bed_open(&b);
-    sim_client *client = connect_and_send(&b, HELLO);
+    open_bed(&b);
+    sim_client *client = bed_send(&b, HELLO);
     bed_turn_for(&b, second_ns);
     size_t answer = sim_client_received(client).len;
-    bed_fill(&b, 850);
+    fill(&b, 850);
     assert_true(sim_client_send(client, HELLO));
     bed_turn_for(&b, tick_ns / 10);
     bed_turn_for(&b, second_ns);
     assert_int_equal(sim_client_received(client).len, 2 * answer);
-    bed_close(&b);
+    close_bed(&b);
 }
 
 static void test_new_requests_are_refused_and_old_ones_served(void **state)
 {
     (void)state;
     bed b;
-    bed_open(&b);
-    sim_client *upload = connect_and_send(
+    open_bed(&b);
+    sim_client *upload = bed_send(
         &b, SKUA_SLICE("POST /collect HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\n\r\nab"));
     bed_turn_for(&b, second_ns);
-    bed_fill(&b, 950);
+    fill(&b, 950);
     bed_turn_for(&b, tick_ns);
-    sim_client *late = connect_and_send(&b, HELLO);
+    sim_client *late = bed_send(&b, HELLO);
     bed_turn_for(&b, second_ns);
     assert_true(has_received(late, "HTTP/1.1 503 Service Unavailable\r\n"));
     assert_true(has_received(late, "Retry-After: 5\r\n"));
@@ -219,12 +184,12 @@ static void test_new_requests_are_refused_and_old_ones_served(void **state)
     assert_true(sim_client_send(upload, SKUA_SLICE("cd")));
     bed_turn_for(&b, second_ns);
     assert_true(has_received(upload, "HTTP/1.1 200 OK\r\n"));
-    bed_fill(&b, 0);
+    fill(&b, 0);
     bed_turn_for(&b, second_ns);
-    sim_client *again = connect_and_send(&b, HELLO);
+    sim_client *again = bed_send(&b, HELLO);
     bed_turn_for(&b, second_ns);
     assert_true(has_received(again, "HTTP/1.1 200 OK\r\n"));
-    bed_close(&b);
+    close_bed(&b);
 }
 
 static void test_the_largest_heads_are_ended(void **state)
@@ -233,18 +198,18 @@ static void test_the_largest_heads_are_ended(void **state)
     static char head[16000];
     sim_client *clients[HEADS];
     bed b;
-    bed_open(&b);
+    open_bed(&b);
     memset(head, 'h', sizeof head);
     memcpy(head, "GET / HTTP/1.1\r\nA: ", 19);
     for (unsigned i = 0; i < HEADS; i++) {
         size_t octets = 1000 + (i * 37 % HEADS) * 130; // in no order
-        clients[i] = connect_and_send(&b, slice_make(head, octets));
+        clients[i] = bed_send(&b, slice_make(head, octets));
     }
     bed_turn_for(&b, second_ns);
     assert_true(budget_octets(&b.server->memory) < MEMORY_MAX * 9 / 10);
     for (unsigned i = 0; i < HEADS; i++)
         assert_false(is_over(clients[i]));
-    bed_fill(&b, 1001);
+    fill(&b, 1001);
     bed_turn_for(&b, 3 * tick_ns);
     assert_true(budget_octets(&b.server->memory) < MEMORY_MAX);
     size_t smallest_gone = SIZE_MAX, largest_left = 0, gone = 0;
@@ -259,29 +224,29 @@ static void test_the_largest_heads_are_ended(void **state)
     }
     assert_in_range(gone, 1, HEADS / 2);
     assert_true(smallest_gone + 1024 >= largest_left);
-    bed_close(&b);
+    close_bed(&b);
 }
 
 static void test_at_the_limit_nothing_is_accepted(void **state)
 {
     (void)state;
     bed b;
-    bed_open(&b);
-    bed_fill(&b, 1001);
+    open_bed(&b);
+    fill(&b, 1001);
     bed_turn_for(&b, tick_ns);
-    sim_client *client = connect_and_send(&b, HELLO);
+    sim_client *client = bed_send(&b, HELLO);
     bed_turn_for(&b, second_ns);
     assert_true(is_over(client));
     assert_int_equal(sim_client_received(client).len, 0);
     assert_int_equal(figure_read(&b.worker->self.figures->shared.refused), 1);
     bed_turn_for(&b, 100 * second_ns);
-    bed_close(&b);
-    assert_int_equal(b.lines, 2); // a minute apart
+    close_bed(&b);
+    assert_int_equal(lines, 2); // a minute apart
 }
 
 static sim_client *upload_begin(bed *b)
 {
-    sim_client *client = connect_and_send(
+    sim_client *client = bed_send(
         b,
         SKUA_SLICE("POST /collect HTTP/1.1\r\nHost: localhost\r\nContent-Length: 200000\r\n\r\n"));
     bed_turn_for(b, second_ns);
@@ -292,7 +257,7 @@ static sim_client *upload_begin(bed *b)
 static void upload_send_at_the_limit(bed *b, sim_client *client)
 {
     static char content[UPLOAD];
-    bed_fill(b, 1100);
+    fill(b, 1100);
     bed_turn_for(b, tick_ns);
     assert_true(b->worker->self.slow);
     memset(content, 'u', sizeof content);
@@ -304,11 +269,11 @@ static void test_at_the_limit_requests_are_slowed_and_not_ended(void **state)
 {
     (void)state;
     bed b;
-    bed_open(&b);
-    sim_client *stalled = connect_and_send(
+    open_bed(&b);
+    sim_client *stalled = bed_send(
         &b, SKUA_SLICE("POST /collect HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\na"));
     sim_client *download =
-        connect_and_send(&b, SKUA_SLICE("GET /pull HTTP/1.1\r\nHost: localhost\r\n\r\n"));
+        bed_send(&b, SKUA_SLICE("GET /pull HTTP/1.1\r\nHost: localhost\r\n\r\n"));
     sim_client_pause(download, true);
     sim_client *upload = upload_begin(&b);
     upload_send_at_the_limit(&b, upload);
@@ -321,23 +286,23 @@ static void test_at_the_limit_requests_are_slowed_and_not_ended(void **state)
     bed_turn_for(&b, 60 * second_ns);
     assert_true(has_received(upload, "200000"));
     assert_true(is_over(stalled)); // by stall_timeout_ns
-    bed_close(&b);
+    close_bed(&b);
 }
 
 static void test_uploads_go_on_when_there_is_memory_again(void **state)
 {
     (void)state;
     bed b;
-    bed_open(&b);
+    open_bed(&b);
     sim_client *upload = upload_begin(&b);
     upload_send_at_the_limit(&b, upload);
     bed_turn_for(&b, second_ns);
     assert_int_equal(sim_client_received(upload).len, 0);
-    bed_fill(&b, 0);
+    fill(&b, 0);
     bed_turn_for(&b, second_ns);
     assert_false(b.worker->self.slow);
     assert_true(has_received(upload, "200000"));
-    bed_close(&b);
+    close_bed(&b);
 }
 
 #ifndef SKUA_NO_HTTP2
@@ -368,7 +333,7 @@ static void put_pieces(sim_client *client, unsigned count, bool ends)
 static sim_client *upload_begin_h2(bed *b)
 {
     static const char head[] = "\203\206\4\10/collect\101\1a";
-    sim_client *client = connect_and_send(b, H2_PREFACE);
+    sim_client *client = bed_send(b, H2_PREFACE);
     put_frame(client, H2_SETTINGS, 0, 0, (slice){ 0 });
     put_frame(client, H2_HEADERS, H2_FLAG_END_HEADERS, 1, slice_make(head, sizeof head - 1));
     bed_turn_for(b, second_ns);
@@ -395,9 +360,9 @@ static void test_at_the_limit_streams_get_little_credit(void **state)
 {
     (void)state;
     bed b;
-    bed_open(&b);
+    open_bed(&b);
     sim_client *client = upload_begin_h2(&b);
-    bed_fill(&b, 1100);
+    fill(&b, 1100);
     bed_turn_for(&b, tick_ns);
     assert_true(b.worker->self.slow);
     put_pieces(client, PIECES, false);
@@ -405,14 +370,14 @@ static void test_at_the_limit_streams_get_little_credit(void **state)
     assert_true(sum_of(client, H2_WINDOW_UPDATE) <= H2_PAYLOAD_OCTETS_MAX);
     bed_turn_for(&b, 10 * second_ns);
     assert_int_equal(sum_of(client, H2_WINDOW_UPDATE), H2_PAYLOAD_OCTETS_MAX);
-    bed_fill(&b, 0);
+    fill(&b, 0);
     bed_turn_for(&b, second_ns);
     assert_false(b.worker->self.slow);
     assert_true(sum_of(client, H2_WINDOW_UPDATE) >= PIECES * PIECE / 2 + H2_PAYLOAD_OCTETS_MAX);
     put_pieces(client, PIECES_BEHIND, true);
     bed_turn_for(&b, second_ns);
     assert_true(sum_of(client, H2_DATA) > 0);
-    bed_close(&b);
+    close_bed(&b);
 }
 
 static void put_credit(sim_client *client, uint32_t stream)
@@ -436,15 +401,15 @@ static uint64_t queued_for_a_paused_reader(bool scarce)
     static const char head[] = "\202\206\4\5/pull\101\1a";
     static const char no_window[] = "\0\4\0\0\0\0";
     bed b;
-    bed_open(&b);
-    sim_client *client = connect_and_send(&b, H2_PREFACE);
+    open_bed(&b);
+    sim_client *client = bed_send(&b, H2_PREFACE);
     put_frame(client, H2_SETTINGS, 0, 0, slice_make(no_window, sizeof no_window - 1));
     put_frame(client, H2_HEADERS, H2_FLAG_END_HEADERS | H2_FLAG_END_STREAM, 1,
               slice_make(head, sizeof head - 1));
     bed_turn_for(&b, second_ns);
     put_frame(client, H2_SETTINGS, H2_FLAG_ACK, 0, (slice){ 0 });
     sim_client_pause(client, true);
-    if (scarce) bed_fill(&b, 1100);
+    if (scarce) fill(&b, 1100);
     bed_turn_for(&b, tick_ns);
     assert_int_equal(b.worker->self.slow, scarce);
     put_credit(client, 0);
@@ -454,8 +419,8 @@ static uint64_t queued_for_a_paused_reader(bool scarce)
     sim_client_pause(client, false);
     bed_turn_for(&b, 10 * second_ns);
     assert_int_equal(sum_of(client, H2_DATA), PULLED);
-    bed_fill(&b, 0);
-    bed_close(&b);
+    fill(&b, 0);
+    close_bed(&b);
     return queued;
 }
 

@@ -4,14 +4,7 @@
 // nothing more was needed.
 
 #include "h1/session.h"
-#include "io/sim.h"
-#include "server/server.h"
-#include "server/worker_run.h"
-#include "server/start.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <cmocka.h>
+#include "unit/bed.h"
 
 enum { FLOOD = 700 };
 
@@ -19,61 +12,34 @@ static const int64_t second_ns = 1000000000;
 
 // ---- The server ----
 
-typedef struct bed {
-    sim_kernel *kernel;
-    skua_server *server;
-    int listener;
-} bed;
-
 static void on_hello(skua_request *r, void *user)
 {
     (void)user;
     assert_int_equal(skua_respond(r, 200, "text/plain", SKUA_SLICE("Hello")), SKUA_OK);
 }
 
-static void bed_open(bed *b)
+static void open_bed(bed *b)
 {
-    b->kernel = sim_kernel_new(&(sim_config){ .seed = 1 });
-    b->server = skua_server_new(NULL);
-    b->listener = sim_listen(b->kernel);
+    bed_open(b, NULL);
     assert_int_equal(skua_route(b->server, "GET /", on_hello, NULL), SKUA_OK);
-    assert_int_equal(server_start_on(b->server, &io_backend_sim, b->kernel, b->listener), SKUA_OK);
-}
-
-static void bed_close(bed *b)
-{
-    skua_stop(b->server, 0);
-    while (worker_turn(b->server->workers[0], -1))
-        ;
-    sim_listener_close(b->kernel, b->listener);
-    skua_server_free(b->server);
-    sim_kernel_free(b->kernel);
-}
-
-static void bed_turn_for(bed *b, int64_t ns)
-{
-    for (int64_t until = sim_now(b->kernel) + ns; sim_now(b->kernel) < until;)
-        assert_true(worker_turn(b->server->workers[0], second_ns / 10));
+    bed_start(b);
 }
 
 // Each has a head in part, and then leaves or, if completed, is answered.
-static void bed_flood(bed *b, unsigned count, bool completed)
+static void flood(const bed *b, unsigned count, bool completed)
 {
     static sim_client *clients[FLOOD];
     for (unsigned i = 0; i < count; i++) {
-        clients[i] = sim_connect(b->kernel, b->listener);
-        assert_non_null(clients[i]);
-        assert_true(
-            sim_client_send(clients[i], SKUA_SLICE("GET / HTTP/1.1\r\nHost: localhost\r\n")));
+        clients[i] = bed_send(b, SKUA_SLICE("GET / HTTP/1.1\r\nHost: localhost\r\n"));
     }
     bed_turn_for(b, second_ns);
-    assert_int_equal(b->server->workers[0]->connections.in_use, count);
+    assert_int_equal(b->worker->connections.in_use, count);
     for (unsigned i = 0; i < count; i++) {
         if (completed) assert_true(sim_client_send(clients[i], SKUA_SLICE("\r\n")));
         sim_client_shutdown(clients[i]);
     }
     bed_turn_for(b, second_ns);
-    assert_int_equal(b->server->workers[0]->connections.in_use, 0);
+    assert_int_equal(b->worker->connections.in_use, 0);
     for (unsigned i = 0; i < count; i++) {
         assert_int_equal(sim_client_received(clients[i]).len > 0, completed);
         sim_client_free(clients[i]);
@@ -83,7 +49,7 @@ static void bed_flood(bed *b, unsigned count, bool completed)
 // Octets that the worker keeps for connections, requests and answers to come.
 static size_t kept_octets(const bed *b)
 {
-    const server_worker *w = b->server->workers[0];
+    const server_worker *w = b->worker;
     size_t octets = pool_octets(&w->connections);
     for (const h1_session *s = w->self.free_sessions; s; s = s->next)
         octets += h1_session_octets(s);
@@ -100,16 +66,16 @@ static void test_memory_returns_after_a_flood(void **state)
 {
     (void)state;
     bed b;
-    bed_open(&b);
+    open_bed(&b);
     for (int i = 0; i < 3; i++) {
-        bed_flood(&b, FLOOD, i % 2);
+        flood(&b, FLOOD, i % 2);
         size_t flooded = kept_octets(&b);
         assert_true(flooded >= FLOOD * (sizeof(session) + sizeof(skua_request)));
         bed_turn_for(&b, 45 * second_ns);
         assert_int_equal(kept_octets(&b), flooded);
         bed_turn_for(&b, 80 * second_ns);
         assert_int_equal(kept_octets(&b), 0);
-        assert_int_equal(worker_timeout_ns(b.server->workers[0]), -1); // it sleeps
+        assert_int_equal(worker_timeout_ns(b.worker), -1); // it sleeps
     }
     bed_close(&b);
 }
@@ -118,16 +84,16 @@ static void test_what_the_last_minute_needed_stays(void **state)
 {
     (void)state;
     bed b;
-    bed_open(&b);
+    open_bed(&b);
     for (int i = 0; i < 2;
          i++) // requests that are gone are kept beside the free ones in some builds
-        bed_flood(&b, 100, true);
+        flood(&b, 100, true);
     size_t small = kept_octets(&b);
-    bed_flood(&b, FLOOD, true);
+    flood(&b, FLOOD, true);
     assert_true(kept_octets(&b) > 2 * small);
     for (int i = 0; i < 10; i++) {
         bed_turn_for(&b, 25 * second_ns);
-        bed_flood(&b, 100, true);
+        flood(&b, 100, true);
     }
     // answers that come together hold more blocks than those that come apart
     assert_in_range(kept_octets(&b), small - small / 10, small + small / 10);

@@ -6,18 +6,11 @@
 #include "topic/topic.h"
 
 #include "base/memory.h"
-#include "io/sim.h"
-#include "server/server.h"
-#include "server/start.h"
-#include "server/worker_run.h"
+#include "unit/bed.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <cmocka.h>
 
 enum {
     READERS = 20,
@@ -29,17 +22,12 @@ enum {
 
 static const int64_t second_ns = 1000000000;
 
-typedef struct bed {
-    sim_kernel *kernel;
-    skua_server *server;
-    server_worker *worker;
-    int listener;
-    size_t octets;        // on the heap
-    size_t heap, counted; // of what joining took
-    size_t refused;       // one allocation of so many octets, or a few more, fails; 0: none
-} bed;
-
 // ---- The heap ----
+
+static struct {
+    size_t octets;
+    size_t refused; // one allocation of so many octets, or a few more, fails; 0: none
+} heap;
 
 typedef struct piece {
     _Alignas(16) size_t octets;
@@ -47,17 +35,17 @@ typedef struct piece {
 
 static void *heap_resize(void *memory, size_t octets, void *user)
 {
-    bed *b = user;
+    (void)user;
     piece *before = memory ? (piece *)memory - 1 : NULL;
     size_t freed = before ? before->octets : 0;
-    if (b->refused && octets >= b->refused && octets < b->refused + BESIDE) {
-        b->refused = 0;
+    if (heap.refused && octets >= heap.refused && octets < heap.refused + BESIDE) {
+        heap.refused = 0;
         return NULL;
     }
     piece *p = realloc(before, sizeof *p + octets);
     if (!p) return NULL;
     p->octets = octets;
-    b->octets += octets - freed;
+    heap.octets += octets - freed;
     return p + 1;
 }
 
@@ -68,78 +56,63 @@ static void *heap_alloc(size_t octets, void *user)
 
 static void heap_free(void *memory, void *user)
 {
-    bed *b = user;
+    (void)user;
     if (!memory) return;
-    b->octets -= ((piece *)memory - 1)->octets;
+    heap.octets -= ((piece *)memory - 1)->octets;
     free((piece *)memory - 1);
 }
 
 // ---- Readers ----
 
-static skua_status joined; // the last result
+static skua_status joined;        // the last result
+static size_t allocated, counted; // by joining, on the heap
 static skua_request *last;
 
 // GET /join/{number}: so many topics, of no other reader.
 static void on_join(skua_request *r, void *user)
 {
-    bed *b = user;
+    (void)user;
     skua_slice number = skua_request_param(r, "number");
     char name[TOPIC_NAME_OCTETS_MAX];
     memset(name, 'n', sizeof name);
     skua_events_open(r, NULL, NULL);
     joined = SKUA_OK;
     last = r;
-    size_t heap = b->octets, counted = b->worker->self.memory.used;
+    size_t octets = heap.octets, used = r->worker->memory.used;
     for (unsigned i = 0; i < TOPICS && !joined; i++) {
         int len = snprintf(name, 40, "%" SKUA_FMT " %u", SKUA_ARG(number), i);
         name[len] = 'n';
         joined = skua_topic_join(r, slice_make(name, sizeof name));
     }
-    b->heap += b->octets - heap;
-    b->counted += b->worker->self.memory.used - counted;
+    allocated += heap.octets - octets;
+    counted += r->worker->memory.used - used;
 }
 
-static void bed_open(bed *b)
+static void open_bed(bed *b)
 {
-    *b = (bed){ .listener = -1 };
-    const skua_allocator heap = { heap_alloc, heap_resize, heap_free, b };
-    assert_true(memory_join(&heap)); // until the kernel is gone, too
-    b->server = skua_server_new(&(skua_config){ .memory_max = MEMORY_MAX, .allocator = &heap });
-    b->kernel = sim_kernel_new(&(sim_config){ .seed = 1 });
-    b->listener = sim_listen(b->kernel);
-    assert_int_equal(skua_route(b->server, "GET /join/{number}", on_join, b), SKUA_OK);
-    assert_int_equal(server_start_on(b->server, &io_backend_sim, b->kernel, b->listener), SKUA_OK);
-    b->worker = b->server->workers[0];
+    static const skua_allocator allocator = { heap_alloc, heap_resize, heap_free, NULL };
+    allocated = counted = 0;
+    assert_true(memory_join(&allocator)); // until the kernel is gone, too
+    bed_open(b, &(skua_config){ .memory_max = MEMORY_MAX, .allocator = &allocator });
+    assert_int_equal(skua_route(b->server, "GET /join/{number}", on_join, NULL), SKUA_OK);
+    bed_start(b);
 }
 
-static void bed_turn_for(bed *b, int64_t ns)
-{
-    for (int64_t until = sim_now(b->kernel) + ns; sim_now(b->kernel) < until;)
-        assert_true(worker_turn(b->worker, second_ns / 100));
-}
-
-static sim_client *bed_reader(bed *b, unsigned number)
+static sim_client *add_reader(const bed *b, unsigned number)
 {
     char head[80];
     int len =
         snprintf(head, sizeof head, "GET /join/%u HTTP/1.1\r\nHost: localhost\r\n\r\n", number);
-    sim_client *client = sim_connect(b->kernel, b->listener);
-    assert_non_null(client);
-    assert_true(sim_client_send(client, slice_make(head, (size_t)len)));
+    sim_client *client = bed_send(b, slice_make(head, (size_t)len));
     bed_turn_for(b, second_ns / 5);
     return client;
 }
 
-static void bed_close(bed *b)
+static void close_bed(const bed *b)
 {
-    skua_stop(b->server, 0);
-    while (worker_turn(b->worker, -1))
-        ;
-    sim_listener_close(b->kernel, b->listener);
-    skua_server_free(b->server);
-    sim_kernel_free(b->kernel);
+    bed_close(b);
     memory_leave();
-    assert_int_equal(b->octets, 0);
+    assert_int_equal(heap.octets, 0);
 }
 
 // ---- Tests ----
@@ -148,25 +121,25 @@ static void test_everything_of_topics_is_counted(void **state)
 {
     (void)state;
     bed b;
-    bed_open(&b);
+    open_bed(&b);
     for (unsigned i = 0; i < READERS; i++) {
-        (void)bed_reader(&b, i);
+        (void)add_reader(&b, i);
         assert_int_equal(joined, SKUA_OK);
     }
     assert_int_equal(b.worker->self.topics->count, READERS * TOPICS);
-    assert_true(b.heap > READERS * TOPICS * TOPIC_NAME_OCTETS_MAX);
-    assert_int_equal(b.counted, b.heap);
-    bed_close(&b);
+    assert_true(allocated > READERS * TOPICS * TOPIC_NAME_OCTETS_MAX);
+    assert_int_equal(counted, allocated);
+    close_bed(&b);
 }
 
 static void test_the_table_becomes_small_again(void **state)
 {
     (void)state;
     bed b;
-    bed_open(&b);
+    open_bed(&b);
     sim_client *clients[READERS];
     for (unsigned i = 0; i < READERS; i++)
-        clients[i] = bed_reader(&b, i);
+        clients[i] = add_reader(&b, i);
     assert_true(b.worker->self.topics->room >= READERS * TOPICS);
     for (unsigned i = 1; i < READERS; i++)
         sim_client_reset(clients[i]);
@@ -181,22 +154,22 @@ static void test_the_table_becomes_small_again(void **state)
     sim_client_reset(clients[0]);
     bed_turn_for(&b, second_ns);
     assert_null(b.worker->self.topics);
-    bed_close(&b);
+    close_bed(&b);
 }
 
 static void test_the_table_grows_after_a_failure(void **state)
 {
     (void)state;
     bed b;
-    bed_open(&b);
-    b.refused = REFUSED_BUCKETS * sizeof(topic_entry *);
+    open_bed(&b);
+    heap.refused = REFUSED_BUCKETS * sizeof(topic_entry *);
     for (unsigned i = 0; i < READERS; i++) {
-        (void)bed_reader(&b, i);
+        (void)add_reader(&b, i);
         assert_int_equal(joined, SKUA_OK);
     }
-    assert_int_equal(b.refused, 0);
+    assert_int_equal(heap.refused, 0);
     assert_true(b.worker->self.topics->room >= READERS * TOPICS);
-    bed_close(&b);
+    close_bed(&b);
 }
 
 // The readers that are there stay, and may leave and join again what they have not left.
@@ -204,8 +177,8 @@ static void test_nobody_joins_while_memory_is_short(void **state)
 {
     (void)state;
     bed b;
-    bed_open(&b);
-    (void)bed_reader(&b, 1);
+    open_bed(&b);
+    (void)add_reader(&b, 1);
     assert_int_equal(joined, SKUA_OK);
     int64_t filled = (int64_t)MEMORY_MAX / 100 * 91;
     skua_memory_count(&b.worker->self, filled);
@@ -219,7 +192,7 @@ static void test_nobody_joins_while_memory_is_short(void **state)
     skua_memory_count(&b.worker->self, -filled);
     bed_turn_for(&b, second_ns);
     assert_int_equal(skua_topic_join(last, SKUA_SLICE("one more")), SKUA_OK);
-    bed_close(&b);
+    close_bed(&b);
 }
 
 int main(void)
