@@ -219,7 +219,8 @@ typedef struct io_backend {
     // How many octets have been sent that the peer's side has not acknowledged.
     uint64_t (*unsent)(const io_stream *stream);
     // Of io_send_now.
-    size_t (*send_now)(const io_stream *stream, const char *octets, size_t len);
+    size_t (*send_now)(const io_loop *loop, const io_stream *stream, const char *octets,
+                       size_t len);
     // Of io_has_input; not NULL.
     bool (*has_input)(const io_loop *loop, const io_stream *stream);
     // A descriptor that is readable when a turn has something to complete; without it the
@@ -443,7 +444,7 @@ static inline uint64_t io_unsent(const io_loop *loop, const io_stream *stream)
 static inline size_t io_send_now(const io_loop *loop, const io_stream *stream, const char *octets,
                                  size_t len)
 {
-    return loop->backend->send_now ? loop->backend->send_now(stream, octets, len) : 0;
+    return loop->backend->send_now ? loop->backend->send_now(loop, stream, octets, len) : 0;
 }
 
 // Whether the peer has sent octets, or has ended the connection, and the owner has not been told of

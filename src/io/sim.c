@@ -170,13 +170,6 @@ static void sim_receive(sim_client *client)
     }
 }
 
-static bool sim_put(sim_client *client, const char *octets, size_t len)
-{
-    if (sim_pipe_push(&client->wire, octets, len)) return true;
-    sim_break(client, true); // the machine that simulates is out of memory itself
-    return false;
-}
-
 // The memory segments at the front, in one call as it were; most of them at most.
 static uint64_t sim_send_memory(sim_client *client, size_t most)
 {
@@ -785,5 +778,6 @@ const io_backend io_backend_sim = {
     .wake = sim_wake,
     .discard = sim_discard,
     .clock_ns = sim_clock_ns,
+    .send_now = sim_send_now,
     .has_input = sim_has_input,
 };

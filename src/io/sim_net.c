@@ -351,6 +351,25 @@ void sim_break(sim_client *client, bool victim)
     if (sim_random(kernel) & 1) sim_pipe_clear(&client->inbox);
 }
 
+bool sim_put(sim_client *client, const char *octets, size_t len)
+{
+    if (sim_pipe_push(&client->wire, octets, len)) return true;
+    sim_break(client, true); // the machine that simulates is out of memory itself
+    return false;
+}
+
+size_t sim_send_now(const io_loop *loop, const io_stream *stream, const char *octets, size_t len)
+{
+    sim_kernel *kernel = loop->kernel;
+    sim_client *client = sim_find(kernel, stream->fd);
+    size_t room = client ? kernel->config.send_buffer_octets - client->wire.len : 0;
+    if (!room || client->dead || sim_chance(kernel, SIM_SEND_AGAIN)) return 0;
+    size_t n = sim_piece(kernel, SIM_SHORT_SEND, len < room ? len : room);
+    if (!sim_put(client, octets, n)) return 0;
+    sim_note(kernel, "sent at once", client->id, n);
+    return n;
+}
+
 // Closing with input unread answers with a reset, and so does input that comes later (RFC 9112
 // §9.6): that is what a server's lingering is for.
 void sim_close(sim_client *client)

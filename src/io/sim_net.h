@@ -36,6 +36,11 @@ sim_client *sim_queued(sim_kernel *kernel, int listener);
 // Begins a connection from a loop to the far end at that address. NULL when memory ran out.
 sim_client *sim_connect_out(sim_kernel *kernel, const socket_address *to);
 
+// Puts octets on the wire of a socket, which has room for them. Returns: false when memory ran out: it is dead then.
+bool sim_put(sim_client *client, const char *octets, size_t len);
+// The backend's send_now.
+size_t sim_send_now(const io_loop *loop, const io_stream *stream, const char *octets, size_t len);
+
 // RST by the network, by the client, or by a closed socket.
 void sim_break(sim_client *client, bool victim);
 // Closes the server's end.

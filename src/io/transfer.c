@@ -180,8 +180,10 @@ ssize_t transfer_send(int fd, out_queue *out, uint64_t most, bool last, uint64_t
     return transfer_send_octets(fd, first->ptr, (size_t)first->len, flags);
 }
 
-size_t transfer_send_now(const io_stream *stream, const char *octets, size_t len)
+size_t transfer_send_now(const io_loop *loop, const io_stream *stream, const char *octets,
+                         size_t len)
 {
+    (void)loop;
     ssize_t n = transfer_send_octets(stream->fd, octets, len, TRANSFER_QUIET | MSG_DONTWAIT);
     return n > 0 ? (size_t)n : 0;
 }

@@ -69,7 +69,8 @@ void transfer_close_resets(int fd);
 
 // Sends octets if the socket has room for them, without waiting.
 // Returns: how many; 0 also when it fails.
-size_t transfer_send_now(const io_stream *stream, const char *octets, size_t len);
+size_t transfer_send_now(const io_loop *loop, const io_stream *stream, const char *octets,
+                         size_t len);
 
 // Octets in the socket that the peer's side has not acknowledged; 0 where the system does not tell.
 uint64_t transfer_unsent(const io_stream *stream);
