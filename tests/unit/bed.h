@@ -12,6 +12,7 @@
 #ifndef TESTS_UNIT_BED_H
 #define TESTS_UNIT_BED_H
 
+#include "http/h2_frame.h"
 #include "io/sim.h"
 #include "server/server.h"
 #include "server/start.h"
@@ -58,6 +59,22 @@ static inline sim_client *bed_send(const bed *b, slice octets)
     if (octets.len) assert_true(sim_client_send(client, octets));
     return client;
 }
+
+#ifndef SKUA_NO_HTTP2
+
+static inline void bed_send_frame(sim_client *client, h2_type type, unsigned flags, uint32_t stream,
+                                  slice payload)
+{
+    char head[H2_HEAD_OCTETS];
+    (void)h2_write_head(head, (h2_frame){ .len = (uint32_t)payload.len,
+                                          .type = (uint8_t)type,
+                                          .flags = (uint8_t)flags,
+                                          .stream = stream });
+    assert_true(sim_client_send(client, slice_make(head, sizeof head)));
+    if (payload.len) assert_true(sim_client_send(client, payload));
+}
+
+#endif
 
 static inline void bed_close(const bed *b)
 {

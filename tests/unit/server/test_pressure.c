@@ -5,7 +5,6 @@
 
 #include "h1/session.h"
 #include "h2/session.h"
-#include "http/h2_frame.h"
 #include "server/connection.h"
 #include "support/socket.h"
 #include "unit/bed.h"
@@ -309,35 +308,23 @@ static void test_uploads_go_on_when_there_is_memory_again(void **state)
 
 enum { PIECE = 16000, PIECES = 4, PIECES_BEHIND = 2 };
 
-static void put_frame(sim_client *client, h2_type type, unsigned flags, uint32_t stream,
-                      slice payload)
-{
-    char head[H2_HEAD_OCTETS];
-    (void)h2_write_head(head, (h2_frame){ .len = (uint32_t)payload.len,
-                                          .type = (uint8_t)type,
-                                          .flags = (uint8_t)flags,
-                                          .stream = stream });
-    assert_true(sim_client_send(client, slice_make(head, sizeof head)));
-    if (payload.len) assert_true(sim_client_send(client, payload));
-}
-
 static void put_pieces(sim_client *client, unsigned count, bool ends)
 {
     static char piece[PIECE];
     memset(piece, 'u', sizeof piece);
     for (unsigned i = 0; i < count; i++)
-        put_frame(client, H2_DATA, ends && i + 1 == count ? H2_FLAG_END_STREAM : 0, 1,
-                  slice_make(piece, sizeof piece));
+        bed_send_frame(client, H2_DATA, ends && i + 1 == count ? H2_FLAG_END_STREAM : 0, 1,
+                       slice_make(piece, sizeof piece));
 }
 
 static sim_client *upload_begin_h2(bed *b)
 {
     static const char head[] = "\203\206\4\10/collect\101\1a";
     sim_client *client = bed_send(b, H2_PREFACE);
-    put_frame(client, H2_SETTINGS, 0, 0, (slice){ 0 });
-    put_frame(client, H2_HEADERS, H2_FLAG_END_HEADERS, 1, slice_make(head, sizeof head - 1));
+    bed_send_frame(client, H2_SETTINGS, 0, 0, (slice){ 0 });
+    bed_send_frame(client, H2_HEADERS, H2_FLAG_END_HEADERS, 1, slice_make(head, sizeof head - 1));
     bed_turn_for(b, second_ns);
-    put_frame(client, H2_SETTINGS, H2_FLAG_ACK, 0, (slice){ 0 });
+    bed_send_frame(client, H2_SETTINGS, H2_FLAG_ACK, 0, (slice){ 0 });
     return client;
 }
 
@@ -383,7 +370,7 @@ static void test_at_the_limit_streams_get_little_credit(void **state)
 static void put_credit(sim_client *client, uint32_t stream)
 {
     static const char much[] = "\0\x5\0\0";
-    put_frame(client, H2_WINDOW_UPDATE, 0, stream, slice_make(much, sizeof much - 1));
+    bed_send_frame(client, H2_WINDOW_UPDATE, 0, stream, slice_make(much, sizeof much - 1));
 }
 
 // Octets that are queued for the only connection.
@@ -403,11 +390,11 @@ static uint64_t queued_for_a_paused_reader(bool scarce)
     bed b;
     open_bed(&b);
     sim_client *client = bed_send(&b, H2_PREFACE);
-    put_frame(client, H2_SETTINGS, 0, 0, slice_make(no_window, sizeof no_window - 1));
-    put_frame(client, H2_HEADERS, H2_FLAG_END_HEADERS | H2_FLAG_END_STREAM, 1,
-              slice_make(head, sizeof head - 1));
+    bed_send_frame(client, H2_SETTINGS, 0, 0, slice_make(no_window, sizeof no_window - 1));
+    bed_send_frame(client, H2_HEADERS, H2_FLAG_END_HEADERS | H2_FLAG_END_STREAM, 1,
+                   slice_make(head, sizeof head - 1));
     bed_turn_for(&b, second_ns);
-    put_frame(client, H2_SETTINGS, H2_FLAG_ACK, 0, (slice){ 0 });
+    bed_send_frame(client, H2_SETTINGS, H2_FLAG_ACK, 0, (slice){ 0 });
     sim_client_pause(client, true);
     if (scarce) fill(&b, 1100);
     bed_turn_for(&b, tick_ns);
