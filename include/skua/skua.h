@@ -798,8 +798,10 @@ SKUA_API SKUA_NODISCARD skua_status skua_start(skua_server *server);
 // Thread: the one that called skua_start. Not from a callback, which would wait for itself.
 SKUA_API skua_status skua_wait(skua_server *server);
 
-// Calls skua_start and skua_wait. When the start fails, the sentence of skua_server_error is
-// logged.
+// Does what skua_start and skua_wait do. On epoll and kqueue, worker 0 runs on the calling thread
+// instead of a thread of its own. A process that has no other thread uses descriptors at a lower
+// cost. SIGPIPE is blocked on that thread meanwhile. When the start fails, the sentence of
+// skua_server_error is logged.
 // Returns: SKUA_OK, or the status of the call that failed.  Thread: as skua_start.
 SKUA_API SKUA_NODISCARD skua_status skua_run(skua_server *server);
 

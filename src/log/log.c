@@ -35,6 +35,7 @@ struct log_lane {
 
 // The state of the writer, as a producer must know it.
 typedef enum log_rest {
+    LOG_UNBORN, // it has no thread yet
     LOG_AWAKE,  // it will look at the lanes before it rests
     LOG_NAPS,   // it will look in 50 ms
     LOG_SLEEPS, // it waits to be woken
@@ -184,12 +185,33 @@ static void *log_run(void *user)
     return NULL;
 }
 
-static void log_wake(server_log *log)
+// The writer takes no signals: SIGPIPE becomes EPIPE, and the others go where the program wants
+// them.
+static bool log_thread_start(server_log *log)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    if (pthread_sigmask(SIG_SETMASK, &all, &before)) return false;
+    int error = pthread_create(&log->thread, NULL, log_run, log);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return error == 0;
+}
+
+// Called with the lock held. Where no thread can be had, the next line tries again; until then lines are kept.
+static bool log_is_born(server_log *log)
+{
+    return atomic_load(&log->shared.rest) != LOG_UNBORN || log_thread_start(log);
+}
+
+// Returns: whether there is a writer.
+static bool log_wake(server_log *log)
 {
     pthread_mutex_lock(&log->shared.lock);
-    atomic_store(&log->shared.rest, LOG_AWAKE);
+    bool born = log_is_born(log);
+    if (born) atomic_store(&log->shared.rest, LOG_AWAKE);
     pthread_cond_signal(&log->shared.wake);
     pthread_mutex_unlock(&log->shared.lock);
+    return born;
 }
 
 // ---- Lanes ----
@@ -216,7 +238,8 @@ static void log_push(log_lane *to, slice line)
 {
     lane_pushed pushed = lane_push(&to->lines, line);
     int rest = atomic_load_explicit(&to->log->shared.rest, memory_order_seq_cst);
-    if (rest == LOG_SLEEPS || (rest == LOG_NAPS && pushed == LANE_GREW)) log_wake(to->log);
+    if (rest == LOG_UNBORN || rest == LOG_SLEEPS || (rest == LOG_NAPS && pushed == LANE_GREW))
+        log_wake(to->log);
 }
 
 // ---- The seam ----
@@ -235,18 +258,8 @@ static void log_locks_deinit(server_log *log)
     pthread_mutex_destroy(&log->shared.message_lock);
 }
 
-// The writer takes no signals: SIGPIPE becomes EPIPE, and the others go where the program wants
-// them.
-static bool log_thread_start(server_log *log)
-{
-    sigset_t all, before;
-    sigfillset(&all);
-    if (pthread_sigmask(SIG_SETMASK, &all, &before)) return false;
-    int error = pthread_create(&log->thread, NULL, log_run, log);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return error == 0;
-}
-
+// Requests are logged from the beginning, or nothing may ever be. Where the writer is the process's second thread, every
+// use of a descriptor costs two locked instructions more for as long as it lives.
 static bool log_open(server_log *log)
 {
     log->shared.messages = log_lane_new(log);
@@ -254,7 +267,7 @@ static bool log_open(server_log *log)
     if (!timed_wait_init(&log->shared.wake)) return false;
     pthread_mutex_init(&log->shared.lock, NULL);
     pthread_mutex_init(&log->shared.message_lock, NULL);
-    if (log_thread_start(log)) return true;
+    if (log->style.format == SKUA_LOG_NONE || log_wake(log)) return true;
     log_locks_deinit(log);
     return false;
 }
@@ -282,8 +295,12 @@ void log_free(server_log *log)
 {
     if (!log) return;
     atomic_store(&log->shared.ends, true);
-    log_wake(log);
-    pthread_join(log->thread, NULL);
+    if (atomic_load(&log->shared.rest) == LOG_UNBORN) {
+        (void)log_run(log);
+    } else {
+        (void)log_wake(log);
+        pthread_join(log->thread, NULL);
+    }
     log_locks_deinit(log);
     log_lane *l = atomic_load(&log->shared.lanes);
     while (l) {

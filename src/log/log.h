@@ -43,10 +43,11 @@ typedef struct log_config {
     void *user;
 } log_config;
 
-// NULL when memory or threads ran out. The thread starts at once.
+// NULL when memory or threads ran out. The thread starts at once, or, where requests are not logged, with the first
+// line.
 server_log *log_new(const log_config *config);
 
-// Writes what is queued and ends the thread. NULL is allowed.
+// Writes what is queued and ends the thread, if there is one. NULL is allowed.
 void log_free(server_log *log);
 
 // A lane for one worker; NULL when memory ran out. Closed by log_free.

@@ -19,7 +19,7 @@ skua_status skua_open(skua_server *server)
 {
     CONTRACT_SERVER(server);
     server_expect_alive(server, __func__);
-    skua_status status = server_prepare(server, (server_need){ .workers = 1 });
+    skua_status status = server_prepare(server, (server_need){ .workers = 1, .is_turned = true });
     if (status) return status;
     server->foreign_open = true;
     change_allow(server);
@@ -122,6 +122,17 @@ skua_status skua_turn(skua_server *server, int64_t timeout_ns)
     if (!foreign_guarded_turn(w, timeout_ns)) status = server_end(server) ? SKUA_EIO : SKUA_ECLOSED;
     server->inside = false;
     return status;
+}
+
+// Its thread is in nobody's hands meanwhile but the program's callbacks, to which it is as that of any worker.
+void foreign_run(server_worker *w)
+{
+    pipe_guard guard;
+    pipe_guard_begin(&guard);
+    if (w->self.server->has_run) worker_begin(w); // else the start has failed, and it only ends
+    while (worker_turn(w, -1)) {
+    }
+    pipe_guard_end(&guard);
 }
 
 void foreign_wait(skua_server *server)

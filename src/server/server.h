@@ -118,6 +118,7 @@ struct skua_server {
     start_barrier barrier; // of the workers' threads
     gate running;          // inside: other threads that use workers
     bool foreign_open;     // skua_open, and not ended
+    bool is_run;           // worker 0 has no thread of its own: skua_run turns it
     char error[SERVER_ERROR_OCTETS];
     // the first one's to write, read when every worker has ended
     char break_reason[SERVER_ERROR_OCTETS];

@@ -101,8 +101,8 @@ static skua_status staff_start_threads(skua_server *server, unsigned first, unsi
     return status;
 }
 
-__attribute__((cold)) skua_status staff_make(skua_server *server, unsigned first, unsigned end,
-                                             bool threads)
+__attribute__((cold)) skua_status staff_make(skua_server *server, unsigned first, unsigned threaded,
+                                             unsigned end)
 {
     skua_status status = SKUA_OK;
     unsigned made = first;
@@ -110,9 +110,9 @@ __attribute__((cold)) skua_status staff_make(skua_server *server, unsigned first
         status = staff_open_one(server, made);
         if (!status) made++;
     }
-    if (!status && threads) status = staff_start_threads(server, first, end);
-    for (unsigned i = first; i < end && !threads && !status; i++)
+    for (unsigned i = first; i < threaded && !status; i++)
         status = io_settle(&server->workers[i]->self.loop);
+    if (!status && threaded < end) status = staff_start_threads(server, threaded, end);
     if (status) staff_drop(server, first, made);
     return status;
 }
@@ -177,7 +177,7 @@ static void staff_accept(server_worker *w)
 static skua_status staff_add(skua_server *server, unsigned first, unsigned end)
 {
     bool threads = !server_is_turned(server);
-    skua_status status = staff_make(server, first, end, threads);
+    skua_status status = staff_make(server, first, threads ? first : end, end);
     if (status) return status;
     status = staff_listen(server, first, end);
     if (!status) status = staff_count(server, first, end);

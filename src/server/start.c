@@ -208,7 +208,9 @@ static void server_say_refusal(skua_server *server, const server_refusal *refusa
 static skua_status server_staff(skua_server *server, server_need need, const io_backend *backend)
 {
     server->backend = backend;
-    skua_status status = staff_make(server, 0, need.workers, need.threads);
+    server->is_run = need.is_run && !backend->settle;
+    unsigned threaded = need.is_turned ? need.workers : server->is_run ? 1 : 0;
+    skua_status status = staff_make(server, 0, threaded, need.workers);
     if (status) return status;
     server_count(server, need.workers);
     gate_open(&server->running);
@@ -227,7 +229,7 @@ static skua_status server_refuse_foreign(skua_server *server, const io_backend *
 static skua_status server_staff_on(skua_server *server, server_need need, const io_backend *backend,
                                    const char **by)
 {
-    if (!need.threads && !backend->fd) return server_refuse_foreign(server, backend, by);
+    if (need.is_turned && !backend->fd) return server_refuse_foreign(server, backend, by);
     skua_status status = backend->probe ? backend->probe(by) : SKUA_OK;
     if (status) return status;
     *by = "a worker";
@@ -295,11 +297,11 @@ __attribute__((cold)) skua_status server_prepare(skua_server *server, server_nee
     return SKUA_OK;
 }
 
-static skua_status server_start(skua_server *server)
+static skua_status server_start(skua_server *server, bool is_run)
 {
     unsigned workers = server->config.workers ? server->config.workers : cores_usable();
     skua_status status =
-        server_prepare(server, (server_need){ .workers = workers, .threads = true });
+        server_prepare(server, (server_need){ .workers = workers, .is_run = is_run });
     if (status) return status;
     start_barrier_tell(&server->barrier, START_BARRIER_SERVE);
     change_allow(server);
@@ -310,7 +312,7 @@ skua_status skua_start(skua_server *server)
 {
     CONTRACT_SERVER(server);
     server_expect_alive(server, __func__);
-    return server_start(server);
+    return server_start(server, false);
 }
 
 __attribute__((cold)) skua_status server_end(skua_server *server)
@@ -333,6 +335,8 @@ static void server_wait_for(server_worker *w)
 {
     if (w->thread_started) {
         pthread_join(w->thread, NULL);
+    } else if (w->self.server->is_run) {
+        foreign_run(w);
     } else {
         while (worker_turn(w, 0)) {
         }
@@ -382,7 +386,7 @@ skua_status skua_run(skua_server *server)
 {
     CONTRACT_SERVER(server);
     server_expect_alive(server, __func__);
-    skua_status status = server_start(server);
+    skua_status status = server_start(server, true);
     if (!status) return server_wait(server);
     server_log_error(server);
     return status;
@@ -404,7 +408,8 @@ skua_status server_start_on(skua_server *server, const io_backend *backend, void
     server->hosts = listening_hosts(server, HOSTS_ANY);
     server->hosts_now = &server->hosts;
     status = server_open(server, 1);
-    if (!status) status = server_staff(server, (server_need){ .workers = 1 }, backend);
+    if (!status)
+        status = server_staff(server, (server_need){ .workers = 1, .is_turned = true }, backend);
     if (!status) status = sites_catch_up(server);
     if (status) return server_fail_start(server, status);
     server->has_run = true;

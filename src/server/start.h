@@ -9,7 +9,8 @@
 // The workers that a start is to make.
 typedef struct server_need {
     unsigned workers;
-    bool threads; // one for each; else the calling thread turns the one worker
+    bool is_turned; // the caller turns the one worker
+    bool is_run;    // the calling thread turns worker 0, where the backend lets any thread do so
 } server_need;
 
 // Listens and makes the workers ready. Their threads wait to be told to serve.

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// Memory that ends at a forbidden page, and how long stress tests play.
+// Memory that ends at a forbidden page, how long stress tests play, and threads.
 
 #include "support/support.h"
 
 #include "base/assert.h"
 
+#include <dirent.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -38,4 +39,16 @@ unsigned support_rounds(unsigned usual)
 {
     const char *rounds = getenv("SKUA_SOAK_ROUNDS");
     return rounds ? (unsigned)strtoul(rounds, NULL, 10) : usual;
+}
+
+unsigned support_threads(void)
+{
+    DIR *tasks = opendir("/proc/self/task");
+    unsigned threads = 0;
+    const struct dirent *entry;
+    if (!tasks) return 0;
+    while ((entry = readdir(tasks)))
+        threads += entry->d_name[0] != '.';
+    (void)closedir(tasks);
+    return threads;
 }

@@ -17,4 +17,7 @@ void guarded_free(char *copy, size_t len);
 // How many rounds a stress test plays: usual, or what SKUA_SOAK_ROUNDS says, for longer runs.
 unsigned support_rounds(unsigned usual);
 
+// How many threads this process has; 0: the system does not tell.
+unsigned support_threads(void);
+
 #endif

@@ -4,6 +4,7 @@
 // nobody, and what was lost is said.
 
 #include "log/log.h"
+#include "support/support.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -268,6 +269,34 @@ static void the_buffer_is_given_back(void **state)
     catcher_deinit(&c);
 }
 
+static void expect_threads(unsigned threads)
+{
+    for (int waited = 0; support_threads() != threads && waited < 5000; waited++)
+        nap(1); // those that have been joined may take a moment to be gone
+    assert_int_equal(support_threads(), threads);
+}
+
+// A server without an access log may never have anything to say.
+static void without_a_format_the_thread_starts_with_the_first_message(void **state)
+{
+    (void)state;
+    nap(50); // as above
+    unsigned before = support_threads();
+    for (int lines = 0; lines < 3; lines++) {
+        catcher c;
+        catcher_init(&c);
+        server_log *log = log_new(&(log_config){ SKUA_LOG_NONE, BUFFER_MAX, NULL, catch, &c });
+        expect_threads(before);
+        for (int i = 0; i < lines; i++)
+            log_message(log, slice_of("x"));
+        expect_threads(before + (before && lines > 0));
+        expect_lines_within(&c, (uint64_t)lines, 5000);
+        log_free(log);
+        assert_int_equal(c.lines, lines);
+        catcher_deinit(&c);
+    }
+}
+
 static void no_format_writes_messages_only(void **state)
 {
     (void)state;
@@ -452,6 +481,7 @@ int main(void)
         cmocka_unit_test(a_writer_that_is_held_up_loses_nothing_within_the_buffer),
         cmocka_unit_test(beyond_the_buffer_lines_are_lost_and_counted),
         cmocka_unit_test(the_buffer_is_given_back),
+        cmocka_unit_test(without_a_format_the_thread_starts_with_the_first_message),
         cmocka_unit_test(no_format_writes_messages_only),
         cmocka_unit_test(without_a_write_function_it_goes_to_the_standard_streams),
         cmocka_unit_test(a_reader_that_is_gone_is_said_once),

@@ -341,6 +341,85 @@ static void test_before_an_opening(void **state)
     alarm(0);
 }
 
+// ---- The thread of a run ----
+
+typedef struct turned_run {
+    skua_server *server;
+    pthread_t caller;
+    atomic_bool begun, is_caller; // worker 0; on the thread that has called skua_run
+    unsigned threads;             // that the process has while it runs; 0: not known
+} turned_run;
+
+static void run_begins(skua_worker *worker, void *user)
+{
+    turned_run *r = user;
+    if (skua_worker_index(worker) != 0) return;
+    atomic_store(&r->is_caller, pthread_equal(pthread_self(), r->caller));
+    atomic_store(&r->begun, true);
+}
+
+static void *change_and_stop(void *user)
+{
+    turned_run *r = user;
+    while (!atomic_load(&r->begun))
+        sched_yield();
+    assert_serves(r->server);
+    while (r->threads && support_threads() != r->threads)
+        sched_yield(); // those that have been joined may take a moment to be gone
+    for (unsigned workers = 3; workers; workers--) {
+        assert_int_equal(skua_workers_set(r->server, workers), SKUA_OK);
+        for (unsigned i = 0; i < 4; i++)
+            assert_serves(r->server);
+    }
+    skua_stop(r->server, 0);
+    return NULL;
+}
+
+// Where the backend lets any thread turn it, skua_run turns worker 0, and the process needs no other thread.
+static void test_a_run_turns_a_worker(void **state)
+{
+    (void)state;
+    bool turns = !io_backend_find(backend)->settle;
+    unsigned threads = support_threads();
+    for (unsigned workers = 1; workers <= 2; workers++) {
+        pthread_t other;
+        turned_run r = { .caller = pthread_self(), .threads = threads };
+        if (threads) r.threads += 1 + workers - turns; // the one that stops it, too
+        alarm(PATIENCE_SECONDS);
+        r.server = server_of(
+            &(skua_config){ .workers = workers, .on_worker_start = run_begins, .hook_user = &r });
+        assert_int_equal(skua_route(r.server, "/hello", answer, NULL), SKUA_OK);
+        assert_int_equal(pthread_create(&other, NULL, change_and_stop, &r), 0);
+        assert_int_equal(skua_run(r.server), SKUA_OK);
+        pthread_join(other, NULL);
+        assert_int_equal(atomic_load(&r.is_caller), turns);
+        skua_server_free(r.server);
+    }
+    alarm(0);
+}
+
+// A start that fails tells nobody of a worker that has begun.
+static void test_a_run_that_cannot_start(void **state)
+{
+    (void)state;
+    hooks h = { 0 };
+    alarm(PATIENCE_SECONDS);
+    skua_server *first = serving_of(&h);
+    assert_int_equal(skua_start(first), SKUA_OK);
+    while (atomic_load(&h.starts) < WORKERS)
+        sched_yield();
+    skua_server *second = server_of(&(skua_config){ .listen = skua_server_address(first, 0),
+                                                    .workers = 1,
+                                                    .log_write = count_lines,
+                                                    .on_worker_start = hook_start,
+                                                    .hook_user = &h });
+    assert_int_equal(skua_run(second), SKUA_EADDRINUSE);
+    assert_int_equal(h.starts, WORKERS);
+    skua_server_free(second);
+    skua_server_free(first);
+    alarm(0);
+}
+
 // ---- How long what runs may take ----
 
 static atomic_ulong tickets;
@@ -545,6 +624,8 @@ static int over(const char *name)
         cmocka_unit_test(test_after_a_start_that_failed),
         cmocka_unit_test(test_at_any_moment_of_a_start),
         cmocka_unit_test(test_before_an_opening),
+        cmocka_unit_test(test_a_run_turns_a_worker),
+        cmocka_unit_test(test_a_run_that_cannot_start),
         cmocka_unit_test(test_the_longest_grace),
         cmocka_unit_test(test_the_smallest_grace_counts),
         cmocka_unit_test(test_nobody_waits_for_who_waits_for_nothing),
