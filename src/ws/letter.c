@@ -7,6 +7,7 @@
 
 #ifndef SKUA_NO_WEBSOCKET
 
+#include "base/assert.h"
 #include "base/budget.h"
 #include "thread/mailbox.h"
 #include "ws/call.h"
@@ -15,7 +16,9 @@
 typedef enum ws_letter_kind {
     WS_LETTER_MESSAGE,
     WS_LETTER_CLOSE,
-    WS_LETTER_REFUSED
+    WS_LETTER_REFUSED,
+    WS_LETTER_CLOSING, // the program is to be told of
+    WS_LETTER_VOID
 } ws_letter_kind;
 
 struct ws_letter {
@@ -26,7 +29,10 @@ struct ws_letter {
     ws_opcode opcode;
     uint16_t code;
     size_t len;
-    size_t message_octets; // that the log counts: as they were before they were compressed
+    union {
+        size_t message_octets; // that the log counts: as they were before they were compressed
+        const ws_endpoint *endpoint; // WS_LETTER_CLOSING
+    };
     char octets[];
 };
 
@@ -122,19 +128,34 @@ static bool ws_letter_carry_out(ws_session *s, ws_letter *l)
     case WS_LETTER_CLOSE:
         if (s->state == WS_OPEN) ws_session_close(s, l->code, ws_letter_text(l));
         return false;
+    case WS_LETTER_CLOSING:
+    case WS_LETTER_VOID: return false;
     }
     return false;
 }
 
-// Returns: whether it has been dealt with, and the socket needs no session for it.
-static bool ws_letter_is_parked_ones(ws_slot *slot, const ws_letter *l)
+// To a socket with or without a session.
+static bool ws_letter_is_told(const ws_slot *slot, const ws_letter *l)
 {
+    const skua_websocket_desc *desc = &l->endpoint->desc;
+    bool is_open = slot->session || slot->parked;
+    if (is_open) desc->closing(ws_slot_handle(slot), l->code, ws_letter_text(l), desc->user);
+    return true;
+}
+
+// Returns: whether it has been dealt with, and the socket needs no session for it.
+static bool ws_letter_needs_no_session(ws_slot *slot, const ws_letter *l)
+{
+    if (l->kind == WS_LETTER_VOID) return true;
+    if (l->kind == WS_LETTER_CLOSING) return ws_letter_is_told(slot, l);
     if (!slot->parked) return false;
     const parking_table *parks = slot->worker->parks;
     switch (l->kind) {
     case WS_LETTER_MESSAGE: return parks->deliver(slot, (int)l->opcode, ws_letter_text(l));
     case WS_LETTER_REFUSED: return false;
     case WS_LETTER_CLOSE: return parks->close(slot, l->code, ws_letter_text(l));
+    case WS_LETTER_CLOSING:
+    case WS_LETTER_VOID: break;
     }
     return false;
 }
@@ -145,7 +166,7 @@ static void ws_letter_deliver(mail *letter, void *reader)
     ws_letter *l = (ws_letter *)(void *)letter;
     ws_slot *slot = l->slot;
     bool kept = false;
-    ws_session *s = ws_letter_is_parked_ones(slot, l) ? NULL : ws_slot_awake(slot);
+    ws_session *s = ws_letter_needs_no_session(slot, l) ? NULL : ws_slot_awake(slot);
     if (s) {
         ws_session_enter(s);
         kept = ws_letter_carry_out(s, l);
@@ -240,6 +261,22 @@ skua_status ws_letter_try(ws_slot *slot, uint64_t word, ws_opcode opcode, slice 
     }
     l->opcode = opcode;
     return ws_letter_post(slot, word, l);
+}
+
+ws_letter *ws_letter_tell_closing(ws_slot *slot, uint64_t word, const ws_endpoint *endpoint,
+                                  uint16_t code, slice reason)
+{
+    ws_letter *l = ws_letter_new(WS_LETTER_CLOSING, ws_close_reason(reason));
+    if (!l) return NULL;
+    l->code = code;
+    l->endpoint = endpoint;
+    return ws_letter_post(slot, word, l) ? NULL : l;
+}
+
+void ws_letter_void(ws_letter *l)
+{
+    SKUA_ASSERT(l->kind == WS_LETTER_CLOSING);
+    l->kind = WS_LETTER_VOID;
 }
 
 void ws_letter_keep(ws_session *s, const ws_shared *shared)

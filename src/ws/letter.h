@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Letters: messages and closes that other threads bring to a socket's worker.
+// Letters: messages and closes that other threads bring to a socket's worker, and what that is to tell the program later.
 #ifndef SKUA_WS_LETTER_H
 #define SKUA_WS_LETTER_H
 #ifndef SKUA_NO_WEBSOCKET
@@ -12,6 +12,15 @@
 // Errors: those of skua_socket_text.  Thread: any.
 skua_status ws_letter_send(ws_slot *slot, uint64_t word, ws_opcode opcode, uint16_t code,
                            slice octets);
+
+// Tells the program in a later turn that this side has begun to close the socket of that slot and word, which this
+// worker has, unless that has closed by then. endpoint: the socket's.
+// Returns: NULL: there is no memory for it, or another thread is closing the socket.
+ws_letter *ws_letter_tell_closing(ws_slot *slot, uint64_t word, const ws_endpoint *endpoint,
+                                  uint16_t code, slice reason);
+
+// It is told otherwise.
+void ws_letter_void(ws_letter *l);
 
 // Brings a message, or fails with SKUA_ELIMIT and does nothing about a slow reader.  Thread: any.
 skua_status ws_letter_try(ws_slot *slot, uint64_t word, ws_opcode opcode, slice octets);

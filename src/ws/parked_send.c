@@ -9,6 +9,7 @@
 #include "base/assert.h"
 #include "exchange/carrier.h"
 #include "exchange/worker.h"
+#include "ws/send.h"
 
 // ---- Frames ----
 
@@ -18,14 +19,8 @@ static void ws_parked_queue(const ws_slot *slot, slice rest)
     ws_session *s = ws_slot_awake(slot);
     if (!s) return;
     skua_request *r = s->request;
-    char *at = r->carrier->table->reserve(r, rest.len, NULL);
-    if (at) {
-        memcpy(at, rest.ptr, rest.len);
-        r->carrier->table->commit(r, rest.len);
-        r->sent_octets += rest.len;
-    } else {
-        carrier_break(r->carrier);
-    }
+    if (ws_send_octets(r, rest)) r->sent_octets += rest.len;
+    else carrier_break(r->carrier);
     carrier_kick(r->carrier, r);
 }
 
@@ -62,15 +57,13 @@ static bool ws_parked_may_send(const ws_slot *slot, size_t len)
     if (!p || p->is_closing) return false;
     if (!p->is_carried && !ws_many_are_woken(slot->worker)) return false;
     uint64_t most = atomic_load_explicit(&slot->shared.queued_max, memory_order_relaxed);
-    return len <= WS_DIRECT_OCTETS && len + ws_head_octets(len) <= most;
+    return ws_framed_octets(len) <= most;
 }
 
 // Where messages are compressed, this one is not, which each message may be: no window remembers it.
-
-bool ws_parked_send(const ws_slot *slot, ws_opcode opcode, slice message)
+// frame: has room for all of it.
+static bool ws_parked_send_in(const ws_slot *slot, ws_opcode opcode, slice message, char *frame)
 {
-    char frame[WS_SENT_HEAD_OCTETS_MAX + WS_DIRECT_OCTETS];
-    if (!ws_parked_may_send(slot, message.len)) return false;
     memo_more *more = slot->parked->memo.more;
     size_t head = ws_head_write(frame, opcode, true, message.len);
     if (message.len) memcpy(frame + head, message.ptr, message.len);
@@ -84,6 +77,23 @@ bool ws_parked_send(const ws_slot *slot, ws_opcode opcode, slice message)
         more->counts[3] -= message.len;
     }
     return false;
+}
+
+static bool ws_parked_send_long(const ws_slot *slot, ws_opcode opcode, slice message)
+{
+    size_t octets = WS_SENT_HEAD_OCTETS_MAX + message.len;
+    ws_message *m = ws_message_new(slot->worker, octets, octets);
+    bool is_sent = m && ws_parked_send_in(slot, opcode, message, m->octets);
+    ws_message_drop(m);
+    return is_sent;
+}
+
+bool ws_parked_send(const ws_slot *slot, ws_opcode opcode, slice message)
+{
+    char frame[WS_SENT_HEAD_OCTETS_MAX + WS_DIRECT_OCTETS];
+    if (!ws_parked_may_send(slot, message.len)) return false;
+    return message.len <= WS_DIRECT_OCTETS ? ws_parked_send_in(slot, opcode, message, frame)
+                                           : ws_parked_send_long(slot, opcode, message);
 }
 
 bool ws_parked_deliver(ws_slot *slot, int opcode, slice message)
@@ -116,10 +126,9 @@ static void ws_parked_close_awake(ws_session *s, uint16_t code, slice reason)
     ws_session_leave(s);
 }
 
-bool ws_parked_say_close(ws_parked *p, uint16_t code, slice reason)
+bool ws_parked_send_close(ws_parked *p, uint16_t code, slice reason)
 {
     char frame[WS_SENT_HEAD_OCTETS_MAX + WS_CONTROL_OCTETS_MAX], *payload = frame + 2;
-    const skua_websocket_desc *desc = &p->endpoint->desc;
     const ws_slot *slot = p->slot;
     int64_t ends_ns = p->ends_ns;
     if (p->is_closing) return false;
@@ -127,7 +136,7 @@ bool ws_parked_say_close(ws_parked *p, uint16_t code, slice reason)
     size_t head = ws_head_write(frame, WS_CLOSE, true, len);
     SKUA_ASSERT(frame + head == payload);
     p->is_closing = true; // as a session that is to send the rest of the frame must know
-    p->ends_ns = slot->worker->loop.now_ns + desc->close_timeout_ns;
+    p->ends_ns = slot->worker->loop.now_ns + p->endpoint->desc.close_timeout_ns;
     if (!ws_parked_send_frame(slot, slice_make(frame, head + len))) {
         p->is_closing = false;
         p->ends_ns = ends_ns;
@@ -137,7 +146,16 @@ bool ws_parked_say_close(ws_parked *p, uint16_t code, slice reason)
     if (!slot->parked) return true;
     ws_parked_shut(p);
     slot->worker->parks->await(p);
-    if (desc->closing)
+    return true;
+}
+
+// Where a session sends the rest, that tells the program, too.
+static bool ws_parked_say_close(ws_parked *p, uint16_t code, slice reason)
+{
+    const ws_slot *slot = p->slot;
+    const skua_websocket_desc *desc = &p->endpoint->desc;
+    if (!ws_parked_send_close(p, code, reason)) return false;
+    if (slot->parked && desc->closing)
         desc->closing(ws_slot_handle(slot), code, ws_close_reason(reason), desc->user);
     return true;
 }

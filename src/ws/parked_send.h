@@ -19,12 +19,13 @@ bool ws_parked_send(const ws_slot *slot, ws_opcode opcode, slice message);
 bool ws_parked_deliver(ws_slot *slot, int opcode, slice message);
 
 // Closes a parked socket and leaves it parked: our close has left, and p->ends_ns is when the peer's is not waited for
-// any more. The program is told at once that this side closes it. Where the kernel takes it only in part, a session sends
-// the rest, and the program is told in a later turn; without memory for that the connection is lost.
+// any more. Its caller tells the program that this side closes it. Where the kernel takes it only in part, a session sends
+// the rest, and tells the program; without memory for that the connection is lost.
 // Returns: false: nothing was done: it closes already, or is to be given a session and to be closed by that.
-bool ws_parked_say_close(ws_parked *p, uint16_t code, slice reason);
+bool ws_parked_send_close(ws_parked *p, uint16_t code, slice reason);
 
-// The same for the final stop: code 1001; and for parking_table.close, where one that closes is left as it is.
+// The same, where the program is told at once, for the final stop: code 1001; and for parking_table.close, where one that
+// closes is left as it is.
 bool ws_parked_go_away(ws_parked *p);
 bool ws_parked_take_close(ws_slot *slot, uint16_t code, slice reason);
 

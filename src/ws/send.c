@@ -70,6 +70,24 @@ static bool ws_frame_copy(skua_request *r, ws_opcode opcode, bool final, slice p
     return at != NULL;
 }
 
+static bool ws_octets_copy(skua_request *r, slice octets)
+{
+    char *at = r->carrier->table->reserve(r, octets.len, NULL);
+    if (!at) return false;
+    memcpy(at, octets.ptr, octets.len);
+    r->carrier->table->commit(r, octets.len);
+    return true;
+}
+
+bool ws_send_octets(skua_request *r, slice octets)
+{
+    if (octets.len <= RESPONSE_COPY_MAX) return ws_octets_copy(r, octets);
+    ws_message *m = ws_message_new(r->worker, octets.len, octets.len);
+    if (!m) return false;
+    memcpy(m->octets, octets.ptr, octets.len);
+    return ws_message_lend(r, m, slice_make(m->octets, octets.len));
+}
+
 static bool ws_shared_lend(skua_request *r, const ws_shared *shared)
 {
     response_source source = { .kind = SOURCE_LENT,
@@ -81,15 +99,6 @@ static bool ws_shared_lend(skua_request *r, const ws_shared *shared)
     if (r->carrier->table->lend(r, &source)) return true;
     shared->release(shared->user);
     return false;
-}
-
-static bool ws_shared_copy(skua_request *r, slice frame)
-{
-    char *at = r->carrier->table->reserve(r, frame.len, NULL);
-    if (!at) return false;
-    memcpy(at, frame.ptr, frame.len);
-    r->carrier->table->commit(r, frame.len);
-    return true;
 }
 
 // A short frame is copied to where others of the connection are. Where there are none, that would take a block
@@ -105,7 +114,7 @@ skua_status ws_send_shared_frame(ws_session *s, const ws_shared *shared)
     skua_request *r = s->request;
     if (!ws_is_writable(r)) return SKUA_ECLOSED;
     bool queued =
-        ws_shared_is_lent(s, shared) ? ws_shared_lend(r, shared) : ws_shared_copy(r, shared->frame);
+        ws_shared_is_lent(s, shared) ? ws_shared_lend(r, shared) : ws_octets_copy(r, shared->frame);
     if (!queued) return SKUA_ENOMEM;
     r->sent_octets += shared->frame.len;
     carrier_send(r->carrier, r);

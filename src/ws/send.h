@@ -30,6 +30,9 @@ skua_status ws_send_frame(ws_session *s, ws_opcode opcode, slice payload);
 // The same for one of the frames of a message.
 skua_status ws_send_fragment(ws_session *s, ws_opcode opcode, bool final, slice payload);
 
+// Queues octets of a frame of which a part has left.  Returns: false when memory ran out.
+bool ws_send_octets(skua_request *r, slice octets);
+
 // Queues a message, whatever the room, compressed where that was agreed on.  Errors: those of ws_send_frame.
 static inline skua_status ws_send_message(ws_session *s, ws_opcode opcode, slice message)
 {

@@ -101,11 +101,6 @@ ws_session *ws_slot_awake(const ws_slot *slot)
     return slot->session ? slot->session : ws_slot_unpark(slot);
 }
 
-ws_session *ws_slot_session(const ws_slot *slot, uint64_t word)
-{
-    return registry_word(&slot->slot) == word ? ws_slot_awake(slot) : NULL;
-}
-
 // The word in the registry stays until the last letter has been delivered; that in the state does not.
 static bool ws_slot_has_closed(const ws_slot *slot, uint64_t word)
 {

@@ -59,9 +59,6 @@ skua_socket ws_slot_handle(const ws_slot *slot);
 // memory.  Thread: the slot's worker.
 ws_session *ws_slot_awake(const ws_slot *slot);
 
-// The same for the socket of that word.
-ws_session *ws_slot_session(const ws_slot *slot, uint64_t word);
-
 // The session of a handle that only its worker may look at; NULL when it has closed. function: that of skua.h
 // that was called.
 ws_session *ws_slot_session_here(skua_socket socket, const char *function);

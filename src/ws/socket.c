@@ -134,12 +134,30 @@ skua_status skua_socket_receive_sized(skua_socket socket, int64_t timeout_ns, sk
 
 // ---- The end, and what is known ----
 
-// A program that is to be told of it is told in a later turn, by a session.
-static bool ws_parked_is_closed(const ws_slot *slot, uint64_t word, uint16_t code, slice reason)
+// A program that is to be told of it is told in a later turn: by a letter, unless there is a session that does.
+// Returns: false: nothing was done, and a session is to close it.
+static bool ws_socket_close_parked(ws_slot *slot, uint64_t word, uint16_t code, slice reason)
 {
-    ws_parked *p = registry_word(&slot->slot) == word ? slot->parked : NULL;
-    return p && !p->is_closing && !p->endpoint->desc.closing &&
-           ws_parked_say_close(p, code, reason);
+    ws_parked *p = slot->parked;
+    const ws_endpoint *endpoint = p->endpoint;
+    if (!endpoint->desc.closing) return ws_parked_send_close(p, code, reason);
+    ws_letter *letter = ws_letter_tell_closing(slot, word, endpoint, code, reason);
+    bool is_sent = letter && ws_parked_send_close(p, code, reason);
+    if (letter && !(is_sent && slot->parked)) ws_letter_void(letter);
+    return is_sent;
+}
+
+static skua_status ws_socket_close(ws_slot *slot, uint64_t word, uint16_t code, slice reason)
+{
+    if (registry_word(&slot->slot) != word) return SKUA_ECLOSED;
+    if (slot->parked && slot->parked->is_closing) return SKUA_ECLOSED;
+    if (slot->parked && ws_socket_close_parked(slot, word, code, reason)) return SKUA_OK;
+    ws_session *s = ws_slot_awake(slot);
+    if (!s || s->state != WS_OPEN) return SKUA_ECLOSED;
+    ws_session_enter(s);
+    ws_session_close(s, code, reason);
+    ws_session_leave(s);
+    return SKUA_OK;
 }
 
 skua_status skua_socket_close(skua_socket socket, unsigned code, slice reason)
@@ -150,14 +168,8 @@ skua_status skua_socket_close(skua_socket socket, unsigned code, slice reason)
     if (!ws_code_is_sendable(code) || !ws_is_text(reason)) return SKUA_EINVAL;
     ws_slot *slot = ws_slot_find(socket, &word);
     if (!slot) return SKUA_ECLOSED;
-    if (!ws_slot_is_here(slot)) return ws_letter_send(slot, word, WS_CLOSE, (uint16_t)code, reason);
-    if (ws_parked_is_closed(slot, word, (uint16_t)code, reason)) return SKUA_OK;
-    ws_session *s = ws_slot_session(slot, word);
-    if (!s || s->state != WS_OPEN) return SKUA_ECLOSED;
-    ws_session_enter(s);
-    ws_session_close(s, (uint16_t)code, reason);
-    ws_session_leave(s);
-    return SKUA_OK;
+    return ws_slot_is_here(slot) ? ws_socket_close(slot, word, (uint16_t)code, reason)
+                                 : ws_letter_send(slot, word, WS_CLOSE, (uint16_t)code, reason);
 }
 
 skua_request *skua_socket_request(skua_socket socket)

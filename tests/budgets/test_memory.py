@@ -234,23 +234,27 @@ def short(socket):
     return first & 15, socket.connection.exactly(length)
 
 
+def parked(counted, tmp_path, way):
+    if way != "tls":
+        return counted("parked", "--port", "{port}", "--grace-ms", "10000")
+    if lacks_tls(RELEASE):
+        pytest.skip(lacks_tls(RELEASE))
+    pair = make(tmp_path)
+    server = counted("parked", "--tls-port", "{port}", "--cert", pair.cert, "--key", pair.key, "--grace-ms", "10000")
+    server.server.tls = {"tls": trusting(pair.cert)}
+    return server
+
+
 SOME = {"clear": 256 * 25_000, "tls": 256 * 45_000, "windows": 256 * 25_000}  # octets of those that are woken at a time
 
 
 @pytest.mark.parametrize("way", ["clear", "tls", "windows"])
-@pytest.mark.parametrize("end", ["stop", "closes"])
+@pytest.mark.parametrize("end", ["stop", "close", "close-here"])
 def test_many_sockets_that_wake(counted, tmp_path, way, end, record_property):
-    """A program that sends to thousands of sockets in one turn, a thread that closes them, and the final stop make sessions of
-    some of them at a time: 256 of 23 KiB are 6 MB, and all would be 46 MB; over TLS, of which each has a flight, 11 and 38 MB."""
-    count, listens, lines = {"clear": 2000, "tls": 900, "windows": 400}[way], ["--port", "{port}"], []
-    if way == "tls":
-        if lacks_tls(RELEASE):
-            pytest.skip(lacks_tls(RELEASE))
-        pair = make(tmp_path)
-        listens = ["--tls-port", "{port}", "--cert", pair.cert, "--key", pair.key]
-    server = counted("parked", *listens, "--grace-ms", "10000")
-    if way == "tls":
-        server.server.tls = {"tls": trusting(pair.cert)}
+    """A program that sends to thousands of sockets in one turn, or closes them, a thread that does, and the final stop make sessions
+    of some of them at a time: 256 of 23 KiB are 6 MB, and all would be 46 MB; over TLS, of which each has a flight, 11 and 38 MB."""
+    count, lines = {"clear": 2000, "tls": 900, "windows": 400}[way], []
+    server = parked(counted, tmp_path, way)
     if way == "windows":
         if server.server.get("/deflating/x").status == 404:
             pytest.skip("zlib is not built in")
@@ -265,7 +269,7 @@ def test_many_sockets_that_wake(counted, tmp_path, way, end, record_property):
     if end == "stop":
         server.server.signal()
     else:
-        assert server.server.get("/close", method="POST").status == 200
+        assert server.server.get(f"/{end}", method="POST").status == 200
     code = struct.pack(">H", 1001 if end == "stop" else 4003)
     assert all(short(socket) == (CLOSE, code) for socket in sockets)
     closed = server.most() - before
@@ -277,6 +281,26 @@ def test_many_sockets_that_wake(counted, tmp_path, way, end, record_property):
     assert all(socket.ended() for socket in sockets)
     if end == "stop":
         server.server.judge_end()
+
+
+LONG = 12_000  # octets, which a socket's first buffer in the kernel has room for
+
+
+@pytest.mark.parametrize("way", ["clear", "tls"])
+def test_long_messages_to_many_that_rest(counted, tmp_path, way, record_property):
+    count = {"clear": 2000, "tls": 900}[way]
+    server = parked(counted, tmp_path, way)
+    sockets, before = crowd(server, "/joined/room", count)
+    most = []
+    for path in (f"/here?more={LONG}", f"/publish/room?more={LONG}"):
+        server.most()
+        assert server.server.get(path, method="POST").status == 200
+        for socket in sockets:
+            assert len(socket.message()) == 4 + LONG
+        most.append(server.most() - before)
+    record_property("octets_at_most_of_long_messages", most)
+    print(f"{most} octets at most, of messages and of a publication")
+    assert max(most) < SOME[way] + 256 * LONG
 
 
 def test_publication_to_many_that_rest(counted, record_property):

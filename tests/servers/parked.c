@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PARKED_SOCKETS_MAX = 20000, PARKED_CLOSES_OCTETS = 1 << 20 };
+enum { PARKED_SOCKETS_MAX = 20000, PARKED_CLOSES_OCTETS = 1 << 20, PARKED_MORE_MAX = 1 << 20 };
 
 static skua_server *server;
 static skua_socket
@@ -159,13 +159,34 @@ static void on_send(skua_request *request, void *user)
     must(skua_respond_text(request, 200, "sending"));
 }
 
-// POST /here: the worker sends each socket a message, all in one turn, and tells the octets that it holds then.
+// "here", and behind it as many dots as ?more= says.
+static skua_slice here(skua_request *request)
+{
+    static char text[4 + PARKED_MORE_MAX];
+    int64_t more;
+    if (!skua_request_query_i64(request, "more", 0, 0, PARKED_MORE_MAX, &more)) abort();
+    memset(text, '.', sizeof text);
+    memcpy(text, "here", 4);
+    return (skua_slice){ text, 4 + (size_t)more };
+}
+
+// POST /here?more=: the worker sends each socket a message, all in one turn, and tells the octets that it holds then.
 static void on_send_here(skua_request *request, void *user)
 {
     size_t count = sockets_so_far();
     for (size_t k = 0; k < count; k++)
-        must(skua_socket_text(sockets[k], SKUA_SLICE("here")));
+        must(skua_socket_text(sockets[k], here(request)));
     answer_memory(request, user);
+}
+
+// POST /close-here: the worker closes each socket, all in one turn, twice.
+static void on_close_here(skua_request *request, void *user)
+{
+    (void)user;
+    size_t count = sockets_so_far();
+    for (size_t k = 0; k < 2 * count; k++)
+        must(skua_socket_close(sockets[k % count], 4003, SKUA_SLICE("")));
+    must(skua_respond_text(request, 200, "closing"));
 }
 
 // POST /fill: in one turn "here" to all but the last socket, and to that 64 long messages with their numbers, or as many
@@ -207,11 +228,12 @@ static void on_close_all(skua_request *request, void *user)
     must(skua_respond_text(request, 200, "closing"));
 }
 
-// POST /publish/{name}?text=
+// POST /publish/{name}?text= or ?more=, as /here.
 static void on_publish(skua_request *request, void *user)
 {
     (void)user;
     skua_publication what = { .octets = skua_request_query_param(request, "text") };
+    if (!what.octets.len) what.octets = here(request);
     must(skua_topic_publish(server, skua_request_param(request, "name"), &what));
     must(skua_respond_text(request, 200, "published"));
 }
@@ -296,6 +318,7 @@ int main(int argc, char **argv)
     must(skua_route(server, "POST /here", on_send_here, NULL));
     must(skua_route(server, "POST /fill", on_fill, NULL));
     must(skua_route(server, "POST /close", on_close_all, NULL));
+    must(skua_route(server, "POST /close-here", on_close_here, NULL));
     must(skua_route(server, "POST /publish/{name}", on_publish, NULL));
     return server_serve(server, "parked");
 }

@@ -12,10 +12,17 @@
 #include "support/tls_peer.h"
 #include "unit/bed.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MEMORY_MAX = 4 << 20, ALARMS_MAX = 64, ALLOCATIONS_MAX = 50, MESSAGE_OCTETS = 3000 };
+enum {
+    MEMORY_MAX = 4 << 20,
+    ALARMS_MAX = 64,
+    ALLOCATIONS_MAX = 50,
+    SHORT_OCTETS = 3000,
+    LONG_OCTETS = 40000
+};
 
 static const int64_t second_ns = 1000000000;
 
@@ -42,7 +49,10 @@ static void on_message(skua_socket socket, skua_slice message, bool text, void *
 
 static void on_closing(skua_socket socket, unsigned said, skua_slice reason, void *user)
 {
-    (void)socket, (void)reason, (void)user;
+    (void)user;
+    assert_int_equal(skua_socket_text(socket, SKUA_SLICE("late")), SKUA_ECLOSED);
+    assert_int_equal(closes, 0);
+    assert_true(slice_equal(reason, said == 4001 ? SKUA_SLICE("bye") : SKUA_SLICE("")));
     closings++;
     closing_code = said;
 }
@@ -189,46 +199,70 @@ static void unset_alarms(const bed *b, unsigned count)
         io_alarm_unset(&b->worker->self.loop.alarms, &alarms[count]);
 }
 
-// The kernel takes a part of a message to a parked socket, and an allocation fails as a session is made for the rest.
-// Returns: whether one has failed.
-static bool send_without_memory(unsigned allocations, unsigned *whole)
+// The kernel takes a part of a message to a parked socket or, over TLS, nothing of its records, and an allocation may
+// fail as a session is made for the rest. Returns: whether one has.
+static bool send_in_part(struct tls_peer *peer, size_t len, unsigned allocations, unsigned *whole)
 {
-    char message[MESSAGE_OCTETS], frame[MESSAGE_OCTETS + WS_SENT_HEAD_OCTETS_MAX];
+    static char message[LONG_OCTETS], frame[LONG_OCTETS + WS_SENT_HEAD_OCTETS_MAX];
     uint64_t failures = memory_failures();
     bed b;
-    open_bed(&b, false);
-    visitor v = visit(&b, UPGRADE("/quiet"), NULL);
+    open_bed(&b, peer);
+    visitor v = visit(&b, UPGRADE("/quiet"), peer);
     unsigned count = set_alarms(&b);
-    memset(message, 'm', sizeof message);
-    size_t len = ws_head_write(frame, WS_TEXT, true, sizeof message);
-    memcpy(frame + len, message, sizeof message);
-    len += sizeof message;
-    sim_set_permille(b.kernel, SIM_SHORT_SEND, 1000);
+    for (size_t i = 0; i < len; i++)
+        message[i] = (char)('a' + i % 26);
+    size_t framed = ws_head_write(frame, WS_TEXT, true, len);
+    memcpy(frame + framed, message, len);
+    framed += len;
+    sim_set_permille(b.kernel, peer ? SIM_SEND_AGAIN : SIM_SHORT_SEND, 1000);
     wake_many(&b);
     memory_fail_after(allocations);
-    assert_int_equal(skua_socket_text(opened, slice_make(message, sizeof message)), SKUA_OK);
+    skua_status status = skua_socket_text(opened, slice_make(message, len));
     memory_relax();
     sim_set_calm(b.kernel);
     bed_turn_for(&b, second_ns);
     slice got = heard(&v);
-    assert_in_range(got.len, 1, len); // no close in the middle of it
+    assert_in_range(got.len, 0, framed); // no close in the middle of it
     assert_memory_equal(got.ptr, frame, got.len);
-    assert_int_equal(closes, got.len < len);
-    *whole += got.len == len;
+    assert_int_equal(status, got.len ? SKUA_OK : SKUA_ENOMEM);
+    assert_int_equal(closes, got.len && got.len < framed);
+    *whole += got.len == framed;
     unset_alarms(&b, count);
     bed_close(&b);
     return memory_failures() != failures;
 }
 
+static void send_without_memory(size_t len)
+{
+    unsigned allocations = 0, whole = 0;
+    while (send_in_part(NULL, len, allocations, &whole))
+        assert_in_range(++allocations, 1, ALLOCATIONS_MAX);
+    assert_true(allocations > 3);
+    assert_true(whole > 0); // without a failure
+}
+
 static void test_a_message_in_part_is_followed_by_its_rest_or_by_nothing(void **state)
 {
     (void)state;
-    unsigned allocations = 0, whole = 0;
-    while (send_without_memory(allocations, &whole))
-        assert_in_range(++allocations, 1, ALLOCATIONS_MAX);
-    assert_true(allocations > 3);
-    assert_int_equal(whole, 1); // without a failure
+    send_without_memory(SHORT_OCTETS);
+    send_without_memory(LONG_OCTETS);
 }
+
+#ifdef SKUA_TLS
+
+static void test_a_message_in_part_is_followed_by_its_rest_over_tls(void **state)
+{
+    (void)state;
+    tls_peer peer;
+    unsigned whole = 0;
+    (void)send_in_part(&peer, SHORT_OCTETS, UINT_MAX, &whole);
+    tls_peer_close(&peer);
+    (void)send_in_part(&peer, LONG_OCTETS, UINT_MAX, &whole);
+    tls_peer_close(&peer);
+    assert_int_equal(whole, 2);
+}
+
+#endif
 
 // While memory is short a queue holds less than a session may have found free before.
 static void test_a_queue_is_short_while_memory_is(void **state)
@@ -291,6 +325,57 @@ static void test_a_close_that_leaves_in_part_is_told(void **state)
     (void)state;
     close_in_part(NULL, UPGRADE("/told"), true);
     close_in_part(NULL, UPGRADE("/quiet"), false);
+}
+
+// By the worker that has the socket, while the kernel takes the frame so (SIM_FAULTS: whole), and an allocation may fail.
+// Returns: whether one has.
+static bool close_here(sim_fault how, unsigned allocations)
+{
+    uint64_t failures = memory_failures();
+    bed b;
+    open_bed(&b, false);
+    visitor v = visit(&b, UPGRADE("/told"), NULL);
+    if (how != SIM_FAULTS) sim_set_permille(b.kernel, how, 1000);
+    memory_fail_after(allocations);
+    skua_status status = skua_socket_close(opened, 4001, SKUA_SLICE("bye"));
+    memory_relax();
+    bool has_failed = memory_failures() != failures, is_lost = closes;
+    assert_int_equal(status, has_failed && is_lost && status ? SKUA_ECLOSED : SKUA_OK);
+    assert_int_equal(skua_socket_close(opened, 4001, SKUA_SLICE("bye")), SKUA_ECLOSED);
+    assert_int_equal(skua_socket_text(opened, SKUA_SLICE("behind")), SKUA_ECLOSED);
+    assert_int_equal(closings, 0); // not inside that call
+    assert_int_equal(b.worker->self.parked.in_use, how == SIM_FAULTS && !has_failed);
+    bed_turn_for(&b, second_ns / 10);
+    assert_int_equal(closings, !is_lost);
+    sim_set_calm(b.kernel);
+    bed_turn_for(&b, second_ns);
+    if (!is_lost) {
+        assert_memory_equal(heard(&v).ptr,
+                            "\x88\5\x0f\xa1"
+                            "bye",
+                            7);
+        assert_int_equal(heard(&v).len, 7);
+        assert_int_equal(closing_code, 4001);
+        say(&v, slice_make("\x88\x82\0\0\0\0\x0f\xa1", 8));
+        bed_turn_for(&b, second_ns);
+    }
+    assert_int_equal(code, is_lost ? 1011 : 4001);
+    assert_int_equal(closes, 1);
+    assert_int_equal(closings, !is_lost);
+    bed_close(&b);
+    return has_failed;
+}
+
+static void test_a_close_of_the_worker_is_told_later_and_once(void **state)
+{
+    (void)state;
+    static const sim_fault hows[] = { SIM_FAULTS, SIM_SHORT_SEND, SIM_SEND_AGAIN };
+    for (size_t i = 0; i < sizeof hows / sizeof hows[0]; i++) {
+        unsigned allocations = 0;
+        while (close_here(hows[i], allocations))
+            assert_in_range(++allocations, 1, ALLOCATIONS_MAX);
+        assert_true(allocations > 0);
+    }
 }
 
 #ifdef SKUA_TLS
@@ -359,7 +444,9 @@ int main(void)
         cmocka_unit_test(test_a_message_in_part_is_followed_by_its_rest_or_by_nothing),
         cmocka_unit_test(test_a_queue_is_short_while_memory_is),
         cmocka_unit_test(test_a_close_that_leaves_in_part_is_told),
+        cmocka_unit_test(test_a_close_of_the_worker_is_told_later_and_once),
 #ifdef SKUA_TLS
+        cmocka_unit_test(test_a_message_in_part_is_followed_by_its_rest_over_tls),
         cmocka_unit_test(test_a_close_that_leaves_in_part_is_told_over_tls),
 #endif
 #ifndef SKUA_NO_HTTP2
