@@ -51,7 +51,8 @@ static void content_spooled(skua_request *r, content_spooling *c, skua_status st
 static void content_spool_settled(skua_request *r, spool *kept, void *user)
 {
     skua_status status = spool_status(kept);
-    if (status) spool_refuse(r, status);
+    if (status == SKUA_ECLOSED) status = form_lost_status(r);
+    else if (status) spool_refuse(r, status);
     content_spooled(r, user, status);
 }
 
@@ -156,7 +157,9 @@ static void form_settled(skua_request *r, spool *kept, void *user)
 {
     form_collecting *form = user;
     form->settling--;
-    if (spool_status(kept)) form_refuse(r, form, spool_status(kept));
+    skua_status status = spool_status(kept);
+    if (status == SKUA_ECLOSED) form_tell(r, form, form_lost_status(r), NULL);
+    else if (status) form_refuse(r, form, status);
     else form_finish(r, form);
 }
 

@@ -203,6 +203,7 @@ void request_tell_end(skua_request *r, skua_end how)
 // the handler uses is told at all.
 __attribute__((noinline)) static void request_end_followed(skua_request *r, skua_end how)
 {
+    if (r->spools) spool_let_go(r);
     if (!r->call || !blocking_end_later(r->call, how)) request_tell_end(r, how);
     if (r->worker->tells) request_account(r, how);
     request_let_go(r);

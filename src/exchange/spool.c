@@ -245,10 +245,13 @@ void spool_forget_credit(skua_request *r)
         s->credit = s->job.credit = 0;
 }
 
+// All of the content may have come, and a helper be writing it: then nobody else says that it is lost.
 void spool_let_go(skua_request *r)
 {
-    for (spool *s = r->spools; s; s = s->next)
+    for (spool *s = r->spools; s; s = s->next) {
+        if (s->request && !s->status) spool_fail(s, SKUA_ECLOSED);
         s->request = NULL;
+    }
 }
 
 void spool_free_all(skua_request *r)

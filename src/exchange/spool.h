@@ -41,7 +41,8 @@ void spool_refuse(skua_request *r, skua_status status);
 // back no more credit.
 void spool_forget_credit(skua_request *r);
 
-// The request has ended: its spools hear no more.
+// The request is ending, or has been answered before its content was kept: those who wait for a spool are told so by
+// SKUA_ECLOSED, and spools hear no more.
 void spool_let_go(skua_request *r);
 
 // Frees the request's spools, but for those that are being written, which follow.

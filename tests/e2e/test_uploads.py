@@ -2,6 +2,7 @@
 """Multipart forms and content in files."""
 
 import pathlib
+import time
 
 import pytest
 from server import eventually, numbered
@@ -250,3 +251,16 @@ def test_forms_have_limits(spooling):
     assert told(spooling) == ["a limit would be passed"]
     assert post(spooling, "/collect", part("a", b"1")).status == 400
     assert told(spooling) == ["against the protocol"]
+
+
+@pytest.mark.parametrize("path, content", [("/spool?memory=1", octets(1000)), ("/collect?memory=1", form(part("a", b"12"), part("b", b"34")))])
+def test_who_leaves_while_the_content_is_written(spooling, path, content):
+    """All of it has come, and the disk is slow: the program is told once, as of content that is lost on its way."""
+    assert post(spooling, "/occupy", b"").status == 200
+    with spooling.connect() as connection:
+        connection.send(request(path, TYPE, f"Content-Length: {len(content)}", method="POST", content=content))
+        time.sleep(0.1)
+        connection.reset()
+    assert told(spooling) == ["closed"]
+    time.sleep(0.5)
+    assert spooling.get("/told").content == b""

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static void must(skua_status status)
 {
@@ -331,6 +332,26 @@ static void collect_parts(skua_request *request, void *user)
     else must(status);
 }
 
+// POST /occupy: helper threads have something to do for a while.
+static void sleep_a_while(void *user)
+{
+    (void)user;
+    (void)nanosleep(&(struct timespec){ .tv_nsec = 400000000 }, NULL);
+}
+
+static void wake_up(skua_worker *worker, void *user)
+{
+    (void)worker, (void)user;
+}
+
+static void occupy(skua_request *request, void *user)
+{
+    (void)user;
+    for (int i = 0; i < 16; i++)
+        must(skua_offload(skua_request_worker(request), sleep_a_while, wake_up, NULL));
+    must(skua_respond_text(request, 200, "occupied"));
+}
+
 static void put(skua_server *server, const char *pattern, skua_handler *handler)
 {
     if (skua_route(server, pattern, handler, NULL) == SKUA_OK) return;
@@ -352,6 +373,7 @@ int main(int argc, char **argv)
     put(server, "POST /guarded/spool", spool);
     put(server, "POST /keep", keep);
     put(server, "POST /collect", collect_parts);
+    put(server, "POST /occupy", occupy);
     must(skua_use(server, "/guarded", &(skua_middleware){ .before = guard_content }));
     const char *folder = getenv("UPLOADS_ROOT");
     if (folder) must(skua_root_open(folder, &root));
