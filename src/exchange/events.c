@@ -129,15 +129,17 @@ skua_status skua_event_send_sized(skua_request *r, const skua_event *event, cons
     return stream_commit(r, &piece);
 }
 
+// The worker looks at what kind the response is when it has begun, and a second one leaves the first as it is.
 static skua_status events_record(recorder *taken, const char *function, skua_drained_fn *drained)
 {
     if (drained)
         contract_broken(function,
                         "drained must be NULL in a blocking handler, where skua_event_send "
                         "waits");
-    taken->sends_events = true;
+    bool is_first = taken->table->status(taken) == 0;
+    if (is_first) taken->sends_events = true;
     skua_status begun = taken->table->begin(taken, function, 200, "text/event-stream", -1);
-    if (begun) taken->sends_events = false;
+    if (begun && is_first) taken->sends_events = false;
     return begun;
 }
 

@@ -343,11 +343,12 @@ static void block_stream(skua_request *request, void *user)
     counts.finished++;
 }
 
-// GET /block/events/{n}: so many events, each when the one before it was sent.
+// GET /block/events/{n}: so many events, each when the one before it was sent. A second response changes nothing.
 static void block_events(skua_request *request, void *user)
 {
     (void)user;
-    skua_events_open(request, NULL, NULL);
+    must(skua_events_open(request, NULL, NULL));
+    must_be(skua_events_open(request, NULL, NULL), SKUA_ESTATE);
     int64_t n = param_number(request, "n");
     for (int64_t i = 0; i < n; i++) {
         char text[24];
