@@ -84,7 +84,8 @@
 // On a worker alone:
 //   (the worker of the request, the socket, the timer or the poll)
 //   skua_request_hold skua_request_drop skua_request_connection skua_request_skip_log
-//   skua_on_end skua_content_read skua_content_consume skua_content_collect
+//   skua_on_end skua_request_follow skua_request_unfollow
+//   skua_content_read skua_content_consume skua_content_collect
 //   skua_request_timeout skua_content_limit skua_multipart_read skua_content_spool
 //   skua_multipart_collect skua_next skua_request_sent skua_respond_pull skua_wake
 //   skua_upgrade skua_inform skua_filter_add skua_response_field skua_response_length
@@ -1177,6 +1178,18 @@ SKUA_API void skua_request_skip_log(skua_request *request);
 // Sets the function that is called when the request ends; a later call replaces it. fn: NULL for
 // none.
 SKUA_API void skua_on_end(skua_request *request, skua_end_fn *fn, void *user);
+
+// Adds a function that is called once when the request ends, before that of skua_on_end, which it
+// leaves to the handler. Functions that are built on this interface, such as skua_serve_file, are
+// told so of the end of a request for which they do something. A request may have any number of
+// them; the one added last is called first.
+// Errors: SKUA_ECLOSED the request has ended; SKUA_ENOMEM.  Cost: memory of the request.
+SKUA_API SKUA_NODISCARD skua_status skua_request_follow(skua_request *request, skua_end_fn *fn,
+                                                        void *user);
+
+// Takes back what skua_request_follow was called with: fn is not called for that user any more. It
+// does nothing if there is no such function.
+SKUA_API void skua_request_unfollow(skua_request *request, skua_end_fn *fn, void *user);
 
 // ---- Reading its content ----------------------------------------------------------------------
 

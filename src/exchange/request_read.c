@@ -287,10 +287,3 @@ skua_server *skua_request_server(const skua_request *r)
     request_expect_reader(r, __func__);
     return r->worker->server;
 }
-
-void skua_on_end(skua_request *r, skua_end_fn *fn, void *user)
-{
-    request_expect(r, __func__);
-    r->end = fn;
-    r->end_user = user;
-}

@@ -173,12 +173,15 @@ void byteranges_respond(skua_request *request, const byteranges_from *from, cons
     char multipart[BYTERANGES_TYPE_OCTETS];
     byteranges_type(&job->content, multipart);
     job->from = *from;
+    if (skua_request_follow(request, byteranges_ended, job)) {
+        skua_respond_error(request, 503);
+        return;
+    }
     if (from->file) (void)skua_file_ref(from->file);
-    skua_on_end(request, byteranges_ended, job);
     skua_status status =
         skua_respond_stream(request, 206, multipart, (int64_t)length, byteranges_write, job);
     if (status) {
-        skua_on_end(request, NULL, NULL);
+        skua_request_unfollow(request, byteranges_ended, job);
         byteranges_ended(request, SKUA_END_SENT, job);
         return;
     }

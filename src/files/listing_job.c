@@ -193,6 +193,11 @@ static void listing_job_gone(skua_request *request, skua_end how, void *user)
     if (!job->helped) listing_job_free(job);
 }
 
+static void listing_job_unfollow(listing_job *job)
+{
+    skua_request_unfollow(job->request, listing_job_gone, job);
+}
+
 static void listing_job_log(const listing_job *job)
 {
     char line[512];
@@ -259,11 +264,11 @@ static void listing_job_begin(listing_job *job)
     if (job->site->compress) (void)skua_compress(request);
     job->begun = true;
     if (job->ended) {
-        skua_on_end(request, NULL, NULL);
+        listing_job_unfollow(job);
         skua_respond_borrowed(request, 200, type, slice_make(job->piece.ptr, job->piece.len),
                               listing_job_free, job);
     } else if (skua_respond_pull(request, 200, type, -1, listing_job_pull, job)) {
-        skua_on_end(request, NULL, NULL);
+        listing_job_unfollow(job);
         listing_job_free(job);
     }
 }
@@ -284,7 +289,7 @@ static void listing_job_respond(listing_job *job)
         return;
     }
     cache *c = cache_hold(job->cache);
-    skua_on_end(request, NULL, NULL);
+    listing_job_unfollow(job);
     listing_job_free(job);
     if (why == SKUA_ENOENT) lookup_nothing(request, c->site, c);
     else skua_respond_error(request, listing_job_error(why));
@@ -355,13 +360,12 @@ static bool listing_job_mark(listing_job *job)
 void listing_job_start(skua_request *request, const site *s, cache *c)
 {
     listing_job *job = listing_job_new(request, s, c);
-    if (job && !listing_job_mark(job)) {
+    if (job && (!listing_job_mark(job) || skua_request_follow(request, listing_job_gone, job))) {
         listing_job_free(job);
         job = NULL;
     }
-    if (job) skua_on_end(request, listing_job_gone, job);
     if (job && !listing_job_hand_over(job)) return;
-    if (job) skua_on_end(request, NULL, NULL);
+    if (job) listing_job_unfollow(job);
     if (job) listing_job_free(job);
     skua_respond_error(request, 503);
 }

@@ -34,6 +34,7 @@ typedef struct lookup {
     // first, so that it is the lookup; of a request while its file is compressed or hashed
     file_waiter waiter;
     skua_request *request; // NULL: gone
+    bool follows;          // it is told of the request's end
     skua_worker *worker;
     const site *site;
     cache *cache;
@@ -114,6 +115,18 @@ static void lookup_request_ended(skua_request *request, skua_end how, void *user
     l->request = NULL;
 }
 
+static bool lookup_follow(lookup *l)
+{
+    if (!l->follows) l->follows = !skua_request_follow(l->request, lookup_request_ended, l);
+    return l->follows;
+}
+
+static void lookup_unfollow(lookup *l)
+{
+    if (l->follows) skua_request_unfollow(l->request, lookup_request_ended, l);
+    l->follows = false;
+}
+
 static void lookup_open(lookup *l);
 
 // ---- What can -----------------------------------------------------------------------------------
@@ -147,7 +160,6 @@ static void lookup_awaited(file_waiter *waiter);
 // The request is held, since a client that sends no more still waits for this.
 static void lookup_wait(lookup *l)
 {
-    skua_on_end(l->request, lookup_request_ended, l);
     skua_request_hold(l->request);
     l->waiter.request = l->request;
 }
@@ -422,7 +434,7 @@ static bool lookup_opens_again(lookup *l, skua_status status)
 static void lookup_conclude(lookup *l, skua_status status)
 {
     if (l->request) {
-        skua_on_end(l->request, NULL, NULL);
+        lookup_unfollow(l);
         status = lookup_outcome(l, status);
     }
     lookup_close_file(l);
@@ -581,12 +593,14 @@ static void lookup_open_file(lookup *l)
     skua_file_open(l->worker, l->site->root, path, lookup_opened, l);
 }
 
-// Whatever has come of it, the file is looked at again: it may have changed meanwhile.
+// Whatever has come of it, the file is looked at again: it may have changed meanwhile. A request that is held and has
+// ended has no connection.
 static void lookup_awaited(file_waiter *waiter)
 {
     lookup *l = (lookup *)waiter;
     skua_request *held = l->waiter.request;
     l->waiter.request = NULL;
+    if (!skua_request_connection(held)) l->request = NULL;
     if (l->request) lookup_open(l);
     else lookup_free(l);
     skua_request_drop(held);
@@ -610,7 +624,11 @@ static void lookup_open(lookup *l)
     l->goes_on = false;
     l->siblings = 0;
     l->probed = 0;
-    skua_on_end(l->request, lookup_request_ended, l);
+    if (!lookup_follow(l)) {
+        skua_respond_error(l->request, 503);
+        lookup_free(l);
+        return;
+    }
     l->opened_ns = skua_worker_now_ns(l->worker);
     if (watches_try(&l->watches, l->site, lookup_path(l)) ||
         skua_offload(l->worker, lookup_watch, lookup_watched, l)) {

@@ -9,6 +9,7 @@ import time
 
 import pytest
 from server import BUILD, eventually, numbered
+from wire import request
 
 LARGE = os.urandom(100_000)
 SMALL = b"small\n" * 20
@@ -22,6 +23,9 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("files")
     (folder / "secret.d").mkdir()
     (folder / ".git").mkdir()
+    (folder / "many.d").mkdir()
+    for number in range(400):
+        (folder / "many.d" / f"{number:050}").touch()
     for name, content in {"small.txt": SMALL, "large.bin": LARGE, "unknown": b"%PDF \0\1" + LARGE, "empty.css": b"",
                           "text": b"some text " * 9000, "secret.txt": b"s", "own.txt": b"o", "odd.txt": b"o",
                           "index.html": b"index", "404.html": b"page", ".git/config": b"no",
@@ -74,6 +78,23 @@ def test_a_file_is_what_it_is_in_a_directory(served, name, lines, method):
         assert (told(found), found.content) == (told(expected), expected.content)
     if expected.status < 300:
         assert found.get("x-by") == "handler"
+
+
+@pytest.mark.parametrize("path", ["file/small.txt", "from/large.bin", "from/unknown", "hashed-file/large.bin", "from/nothing", "from/secret.d",
+                                  "compressing-file/long.js", "from-listed/", "from-listed/many.d/", "late/many.d/", "late/large.bin"])
+@pytest.mark.parametrize("lines", [[], ["Range: bytes=0-9,20-29,90000-"]], ids=["whole", "ranges"])
+def test_a_handler_is_told_of_the_end(served, path, lines):
+    """Whatever serves the file for it: its function of skua_on_end is called once."""
+    ended = lambda: int(served.get("/ended").content)
+    before = ended()
+    for name in (path, path, f"{path}?sort=size"):
+        assert served.get(f"/{name}", "Accept-Encoding: gzip", *lines).status in (200, 206, 301, 404)
+    with served.connect() as leaving:
+        leaving.send(request(f"/{path}"))
+        leaving.reset()
+    assert eventually(lambda: ended() == before + 4)
+    time.sleep(0.05)
+    assert ended() == before + 4
 
 
 CODED = ["page.html", "many.css", "gains.css", "long.js", "noise.txt", "odd.js", "large.bin", "empty.css", "nothing"]

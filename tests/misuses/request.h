@@ -166,6 +166,16 @@ GIVES(skua_request_close, of_one_that_has_ended, ENDED, (skua_request_close(s->r
 ACTS(skua_request_skip_log, skua_request_skip_log(r))
 ACTS(skua_on_end, skua_on_end(r, NULL, NULL))
 GIVES(skua_on_end, no_function, HANDLER, (skua_on_end(s->request, NULL, NULL), true))
+ACTS(skua_request_follow, s->status = skua_request_follow(r, nothing_ended, s))
+STOPS(skua_request_follow, no_function, HANDLER, NO(fn),
+      s->status = skua_request_follow(s->request, NULL, s))
+GIVES(skua_request_follow, of_one_that_has_ended, ENDED,
+      skua_request_follow(s->request, nothing_ended, s) == SKUA_ECLOSED)
+ACTS(skua_request_unfollow, skua_request_unfollow(r, nothing_ended, s))
+STOPS(skua_request_unfollow, no_function, HANDLER, NO(fn),
+      skua_request_unfollow(s->request, NULL, s))
+GIVES(skua_request_unfollow, that_does_not_follow, ENDED,
+      (skua_request_unfollow(s->request, nothing_ended, s), true))
 READS(skua_request_set, s->status = skua_request_set(r, s, s))
 STOPS(skua_request_set, no_key, HANDLER, NO(key), s->status = skua_request_set(s->request, NULL, s))
 READS(skua_request_get, (void)skua_request_get(r, s))

@@ -522,6 +522,11 @@ void nothing_resumed(skua_request *request, void *user)
     nothing_handled(request, user);
 }
 
+void nothing_ended(skua_request *request, skua_end how, void *user)
+{
+    (void)request, (void)how, (void)user;
+}
+
 void nothing_drained(skua_request *request, void *user)
 {
     nothing_handled(request, user);

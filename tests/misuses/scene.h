@@ -90,6 +90,7 @@ extern const skua_filter whole_filter; // which wants no response
 
 void nothing_polled(skua_worker *worker, int fd, unsigned events, void *user);
 void nothing_resumed(skua_request *request, void *user);
+void nothing_ended(skua_request *request, skua_end how, void *user);
 // skua_respond_format and skua_respond_vformat, where the compiler does not look at the format.
 extern skua_status (*const misuse_format)(skua_request *request, int status, const char *type,
                                           const char *format, ...);

@@ -16,18 +16,45 @@ static void must(skua_status status)
 }
 
 static skua_root *root;
-static skua_directory *directory;
+static skua_directory *directory, *listed;
+
+// ---- Ends that the program is told of ----
+
+static _Atomic unsigned ended;
+
+static void count_end(skua_request *request, skua_end how, void *user)
+{
+    (void)request, (void)how, (void)user;
+    ended++;
+}
+
+// In place of the one before.
+static void count_later(skua_request *request, int status, void *user)
+{
+    (void)status, (void)user;
+    skua_on_end(request, count_end, NULL);
+}
+
+static void answer_ended(skua_request *request, void *user)
+{
+    (void)user;
+    skua_respond_format(request, 200, NULL, "%u", ended);
+}
+
+// ---- Files ----
 
 static void answer_file(skua_request *request, void *user)
 {
+    skua_on_end(request, count_end, NULL);
     skua_field_add(request, "X-By", SKUA_SLICE("handler"));
     skua_serve_file(request, root, skua_request_param(request, "path"), user);
 }
 
 static void answer_from_directory(skua_request *request, void *user)
 {
-    (void)user;
-    skua_directory_serve(request, directory, skua_request_param(request, "path"));
+    skua_directory **from = user;
+    skua_on_end(request, count_end, NULL);
+    skua_directory_serve(request, *from, skua_request_param(request, "path"));
 }
 
 // Refuses what begins with "secret", responds itself for "own", and lets the others have a field.
@@ -86,7 +113,13 @@ int main(int argc, char **argv)
     must(skua_root_open(folder, &root));
     must(skua_route_directory(server, "/files/", folder,
                               &(skua_directory_config){ .opened = &directory }));
-    must(skua_route(server, "/from/{path...}", answer_from_directory, NULL));
+    must(skua_route(server, "/from/{path...}", answer_from_directory, &directory));
+    must(skua_route_directory(server, "/listed/", folder,
+                              &(skua_directory_config){ .list = true, .opened = &listed }));
+    must(skua_route(server, "/from-listed/{path...}", answer_from_directory, &listed));
+    must(skua_use(server, "/late/", &(skua_middleware){ .head = count_later }));
+    must(skua_route(server, "/late/{path...}", answer_from_directory, &listed));
+    must(skua_route(server, "GET /ended", answer_ended, NULL));
     must(skua_route_directory(server, "/decided/", folder, &small));
     must(skua_route_directory(server, "/decided-large/", folder, &large));
     must(skua_route(server, "/file/{path...}", answer_file, NULL));

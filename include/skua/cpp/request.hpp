@@ -136,8 +136,10 @@ inline extra &extra_of(skua_request *raw)
     void *memory = skua_request_alloc(raw, sizeof(extra));
     if (!memory) throw std::bad_alloc();
     auto *kept = new (memory) extra;
-    check(skua_request_set(raw, &extra_key, kept));
-    skua_on_end(raw, request_ended, kept);
+    check(skua_request_follow(raw, request_ended, kept));
+    skua_status status = skua_request_set(raw, &extra_key, kept);
+    if (status) skua_request_unfollow(raw, request_ended, kept);
+    check(status);
     return *kept;
 }
 
