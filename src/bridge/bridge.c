@@ -93,9 +93,12 @@ static void bridge_wait(topic_bridge *b)
                             &b->again);
 }
 
+// A store that refuses what waits, or whose replies are wrong, is there each time and is not greeted again at once.
 void bridge_go_away(topic_bridge *b, const char *reason)
 {
     if (b->state == BRIDGE_IS_AWAY || b->state == BRIDGE_IS_OFF) return;
+    int64_t now = skua_worker_now_ns(b->worker);
+    if (b->state == BRIDGE_IS_UP && now - b->up_ns >= bridge_again_max_ns) b->attempts = 0;
     b->state = BRIDGE_IS_AWAY;
     if (!b->told_away)
         bridge_log(

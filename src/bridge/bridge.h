@@ -54,9 +54,9 @@ typedef struct topic_bridge {
     bool gap_due;                       // readers are to be told that something is missing
     bool owes_count;                    // others are to be told how far the numbers have come
     bool told_away, told_ignored;       // by the log
-    unsigned attempts;                  // to connect, since it was up and its replies were right
+    unsigned attempts;                  // to connect, since it was up for a while
     skua_timer again;                   // of the next attempt, or of reading on
-    int64_t begun_ns;
+    int64_t begun_ns, up_ns; // when it began, and when it was up last
 } topic_bridge;
 
 // Closes both connections and tries again later. reason: for the log.

@@ -178,7 +178,7 @@ static void bridge_link_disconnected(const redisAsyncContext *redis, int status)
     (void)status;
     if (l->redis != redis) return;
     l->redis = NULL;
-    if (l->unasked.came) bridge_link_fail(l, "it replies though nothing was asked");
+    if (l->unasked.why) bridge_link_fail(l, l->unasked.why);
     else bridge_link_fail(l, redis->errstr[0] ? redis->errstr : "it has closed the connection");
 }
 

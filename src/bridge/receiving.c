@@ -159,7 +159,8 @@ static void bridge_take_entries(topic_bridge *b, const redisReply *entries)
         bridge_go_away(b, "it does not reply as a store does");
         return;
     }
-    b->attempts = 0; // one whose replies are wrong is not greeted again at once
+    if (b->told_away) bridge_log(b, "the store is back");
+    b->told_away = false;
     if (all && entries->elements) bridge_read_on(b);
     else bridge_pause(b);
 }
@@ -203,8 +204,8 @@ void bridge_receiving_begin(void *user)
 {
     topic_bridge *b = user;
     b->state = BRIDGE_IS_UP;
-    if (b->told_away) bridge_log(b, "the store is back");
-    b->told_away = b->told_ignored = false;
+    b->up_ns = skua_worker_now_ns(b->worker);
+    b->told_ignored = false;
     b->reader.patience_ns = BRIDGE_PATIENCE_NS + (int64_t)BRIDGE_BLOCK_MS * 1000000;
     bridge_read_on(b);
 }

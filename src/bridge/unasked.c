@@ -19,7 +19,15 @@ static bool bridge_is_unasked(const redisReadTask *reading)
 {
     bridge_unasked *guard = reading->privdata;
     if (reading->parent || *guard->asked || reading->type == REDIS_REPLY_ERROR) return false;
-    guard->came = true;
+    guard->why = "it replies though nothing was asked";
+    return true;
+}
+
+static bool bridge_is_endless(const redisReadTask *reading, bridge_length count)
+{
+    bridge_unasked *guard = reading->privdata;
+    if (count <= BRIDGE_ELEMENTS_MAX) return false;
+    guard->why = "its reply has too many elements";
     return true;
 }
 
@@ -37,7 +45,8 @@ static void *bridge_make_string(const redisReadTask *reading, char *octets, size
 
 static void *bridge_make_array(const redisReadTask *reading, bridge_length count)
 {
-    return bridge_is_unasked(reading) ? NULL : bridge_usual(reading)->createArray(reading, count);
+    if (bridge_is_unasked(reading) || bridge_is_endless(reading, count)) return NULL;
+    return bridge_usual(reading)->createArray(reading, count);
 }
 
 static void *bridge_make_integer(const redisReadTask *reading, long long value)
@@ -67,7 +76,7 @@ static void *bridge_make_bool(const redisReadTask *reading, int value)
 void bridge_unasked_refuse(bridge_unasked *guard, redisReader *reader, const unsigned *asked)
 {
     guard->asked = asked;
-    guard->came = false;
+    guard->why = NULL;
     guard->usual = reader->fn;
     guard->ours = *reader->fn;
     guard->ours.createString = bridge_make_string;

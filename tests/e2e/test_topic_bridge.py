@@ -253,6 +253,9 @@ ENTRIES = b"*1\r\n*2\r\n$11\r\nskua:topics\r\n*1\r\n*2\r\n"  # one, whose id and
     ({"XREAD": ENTRIES + b":7\r\n*0\r\n"}, "it does not reply as a store does"),
     ({"XREAD": ENTRIES + b"$60\r\n" + b"1" * 60 + b"\r\n*0\r\n"}, "it does not reply as a store does"),
     ({"XREAD": ENTRIES + b"$3\r\n1-1\r\n*0\r\n"}, "it does not reply as a store does"),
+    ({"XREAD": b"*2147483647\r\n"}, "its reply has too many elements"),
+    ({"XREAD": b"*1048577\r\n"}, "its reply has too many elements"),
+    ({"XREAD": b"*1048576\r\n" * 6 + b"*1048577\r\n"}, "its reply has too many elements"),
     ({"XREAD": b"!"}, "Protocol error"),
     ({"TIME": b"+OK\r\n"}, "it does not tell the time"),
     ({"PING": b"-no\r\n"}, "(no)"),
@@ -271,6 +274,32 @@ def test_what_replies_is_no_store(launch, replies, reason):
         assert publish(here, f"still {number}") == OK
         while (got := reader.message()) != f"still {number}":
             assert got == "gap"
+    store.end()
+
+
+def refuses_publications(words):
+    """A store that is nearly full takes a greeting, and has to receive a publication before it refuses it."""
+    if b"m" not in words:
+        return b"$3\r\n1-1\r\n"
+    time.sleep(0.1)
+    return b"-OOM command not allowed\r\n"
+
+
+@pytest.mark.parametrize("replies", [{"XADD": refuses_publications}, {"XREAD": b"-NOPERM no permissions\r\n"}], ids=["XADD", "XREAD"])
+def test_a_store_that_takes_greetings_alone(launch, replies):
+    """It is asked less and less often, though it is there each time, and the log does not say that it is back where it is not."""
+    came = iter(range(1, 1000))
+    entry = lambda: ENTRIES + b"$5\r\n%03d-1\r\n*0\r\n" % next(came)
+    store = FalseStore(**{"XREAD": lambda words: entry(), **replies})
+    here = launch(numbered, "topics", env={"STORE": store.url})
+    reader = Stream(here)
+    publish(here, "refused")
+    assert reader.message() == "refused"
+    lost = lambda: [at for at, more in zip(store.greeted, store.greeted[1:]) if more - at >= 0.7]
+    assert eventually(lost)
+    assert said(here, AWAY) - said(here, BACK) in (0, 1)
+    if "XADD" not in replies:
+        assert said(here, AWAY) == 1
     store.end()
 
 

@@ -9,6 +9,7 @@ import socket
 import socketserver
 import subprocess
 import threading
+import time
 
 from server import eventually, free_port
 
@@ -70,19 +71,23 @@ class Store:
 
 
 class FalseStore:
-    """Something that replies to commands in the store's place, by words of its own. asked: the names of commands that came."""
+    """Something that replies to commands in the store's place, by words of its own, or a function of the command's words. asked:
+    the names of commands that came. greeted: when each connection was greeted."""
 
     USUAL = {"PING": b"+PONG\r\n", "TIME": b"*2\r\n$10\r\n1700000000\r\n$1\r\n1\r\n", "XADD": b"$3\r\n1-1\r\n", "XRANGE": b"*0\r\n"}
 
     def __init__(self, **replies):
-        self.replies, self.asked = {**self.USUAL, **replies}, []
+        self.replies, self.asked, self.greeted = {**self.USUAL, **replies}, [], []
         outer = self
 
         class Connection(socketserver.StreamRequestHandler):
             def handle(self):
                 while words := self.words():
                     outer.asked.append(words[0].decode())
-                    self.request.sendall(outer.replies[outer.asked[-1]])
+                    if words[0] == b"PING":
+                        outer.greeted.append(time.monotonic())
+                    reply = outer.replies[outer.asked[-1]]
+                    self.request.sendall(reply(words) if callable(reply) else reply)
 
             def words(self):
                 count = re.fullmatch(rb"\*(\d+)\r\n", self.rfile.readline())
