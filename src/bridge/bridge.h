@@ -56,7 +56,7 @@ typedef struct topic_bridge {
     bool told_away, told_ignored;       // by the log
     unsigned attempts;                  // to connect, since it was up for a while
     skua_timer again;                   // of the next attempt, or of reading on
-    int64_t begun_ns, up_ns; // when it began, and when it was up last
+    int64_t begun_ns, up_ns;            // when it began, and when it was up last
 } topic_bridge;
 
 // Closes both connections and tries again later. reason: for the log.
