@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Arena: the slow half, where a block is used up or a piece does not fit into any.
-// Invariant: at and end lie in the newest block; while there is none, in what was lent, or are both
+// Invariant: at and end lie in the newest block; while there is none, in what was lent or made room, or are both
 // NULL.
 
 #include "base/arena.h"
@@ -19,7 +19,7 @@ void arena_init(arena *a, block_store *store)
 }
 
 // Pieces too large for a block leave the newest block as it is: small ones go on filling it.
-static void *arena_alloc_piece(arena *a, size_t octets)
+void *arena_alloc_apart(arena *a, size_t octets)
 {
     if (octets > SIZE_MAX - sizeof(arena_piece)) return NULL;
     arena_piece *piece = counted_alloc(a->store->memory, sizeof *piece + octets);
@@ -27,6 +27,14 @@ static void *arena_alloc_piece(arena *a, size_t octets)
     piece->next = a->pieces;
     a->pieces = piece;
     return piece->data;
+}
+
+bool arena_make_room(arena *a, size_t octets)
+{
+    if (a->blocks || arena_has_room(a, octets)) return true;
+    char *room = arena_alloc_apart(a, octets);
+    if (room) arena_lend(a, room, octets);
+    return room != NULL;
 }
 
 static bool arena_add_block(arena *a)
@@ -42,7 +50,7 @@ static bool arena_add_block(arena *a)
 
 void *arena_alloc_slow(arena *a, size_t octets)
 {
-    if (octets > BLOCK_OCTETS) return arena_alloc_piece(a, octets);
+    if (octets > BLOCK_OCTETS) return arena_alloc_apart(a, octets);
     if (!arena_add_block(a)) return NULL;
     // Nothing was asked for: NULL would look like memory having run out, so one octet is given.
     return arena_alloc(a, octets ? octets : 1);

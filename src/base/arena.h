@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Arena: memory that is given out piece by piece and taken back at once. Blocks come from a
-// worker's block store, pieces too large for a block from the heap.
+// worker's block store, pieces too large for a block, and those that are to be apart, from the heap.
 // Invariant: a reset arena holds no memory.
 #ifndef SKUA_BASE_ARENA_H
 #define SKUA_BASE_ARENA_H
@@ -30,17 +30,28 @@ static inline void arena_lend(arena *a, char *room, size_t octets)
 // octets of memory aligned for anything; NULL only when memory ran out.
 __attribute__((noinline)) void *arena_alloc_slow(arena *a, size_t octets);
 
-static inline void *arena_alloc(arena *a, size_t octets)
+// Whether so many octets, at least one, can be given out without more memory being taken.
+static inline bool arena_has_room(const arena *a, size_t octets)
 {
     size_t rounded = (octets + 15) & ~(size_t)15;
     // rounded is 0 for no octets, and for so many that the sum wrapped: both are for the slow half.
-    if (rounded - 1 < (size_t)(a->end - a->at)) {
-        void *memory = a->at;
-        a->at += rounded;
-        return memory;
-    }
-    return arena_alloc_slow(a, octets);
+    return rounded - 1 < (size_t)(a->end - a->at);
 }
+
+static inline void *arena_alloc(arena *a, size_t octets)
+{
+    if (!arena_has_room(a, octets)) return arena_alloc_slow(a, octets);
+    void *memory = a->at;
+    a->at += (octets + 15) & ~(size_t)15;
+    return memory;
+}
+
+// octets from the heap, whatever there is room for; NULL only when memory ran out.
+void *arena_alloc_apart(arena *a, size_t octets);
+
+// Lets an arena that has taken no block give out so many octets more before it does.
+// Returns: false when memory ran out.
+bool arena_make_room(arena *a, size_t octets);
 
 // A copy of text that ends in NUL; {NULL, 0} when memory ran out.
 slice arena_copy(arena *a, slice text);

@@ -249,11 +249,26 @@ static BASE_INLINE_ALWAYS bool request_host_is_right(skua_request *r)
     return !t || request_is_for(r->authority, *t->host) || !request_is_misdirected(r, t);
 }
 
+static bool request_may_become_tunnel(const skua_request *r, const char *octets)
+{
+    if (r->head.version < 20) return r->head.seen & 1u << FIELD_UPGRADE;
+    return slice_equal(head_method(&r->head, octets), SKUA_SLICE("CONNECT"));
+}
+
+// That of a tunnel stays as long as the program keeps the request: a block for it would be empty for the most part.
+__attribute__((noinline)) static char *request_room_for_long(skua_request *r, const char *octets)
+{
+    return request_may_become_tunnel(r, octets) ? arena_alloc_apart(&r->memory, r->head.octets)
+                                                : arena_alloc(&r->memory, r->head.octets);
+}
+
 // The head is copied first: the octets are lent only while this runs, and the request outlives
 // that.
 BASE_INLINE_ALWAYS void request_begin(skua_request *r, const char *octets)
 {
-    char *base = arena_alloc(&r->memory, r->head.octets);
+    char *base = arena_has_room(&r->memory, r->head.octets)
+                     ? arena_alloc(&r->memory, r->head.octets)
+                     : request_room_for_long(r, octets);
     if (!base) {
         carrier_break(r->carrier);
         return;

@@ -14,6 +14,8 @@
 #include "ws/call.h"
 #include "ws/life.h"
 
+enum { WS_ROOM_OCTETS = 512 }; // in a request, for what answers it and for a pong
+
 // Why a request becomes no socket.
 typedef struct ws_refusal {
     int status; // 0: it may become one
@@ -205,12 +207,14 @@ static skua_status ws_answer(skua_request *r, ws_session *s, ws_endpoint *endpoi
     return status;
 }
 
-// Everything that may fail for want of memory is taken before the client is told that it has a socket.
+// Everything that may fail for want of memory is taken before the client is told that it has a socket. A request that is
+// kept is not to hold a block for a few octets.
 static void ws_upgrade(skua_request *r, ws_endpoint *endpoint)
 {
     ws_slot *slot;
     ws_session *s = counted_zeroed(&r->worker->memory, sizeof *s);
-    if (!s || ws_slot_take(r->worker, &slot)) {
+    bool has_room = arena_make_room(&r->memory, WS_ROOM_OCTETS);
+    if (!s || !has_room || ws_slot_take(r->worker, &slot)) {
         counted_free(s);
         (void)skua_respond_error(r, 503);
         if (endpoint->desc.blocking) ws_call_release(r->worker);

@@ -107,6 +107,30 @@ static void test_arena_large_piece_leaves_the_block(void **state)
     arena_reset(&a);
 }
 
+static void test_arena_makes_room_without_a_block(void **state)
+{
+    (void)state;
+    arena a;
+    _Alignas(16) char lent[64];
+    arena_init(&a, &store);
+    arena_lend(&a, lent, sizeof lent);
+    assert_true(arena_has_room(&a, 64));
+    assert_false(arena_has_room(&a, 65));
+    assert_non_null(arena_alloc_apart(&a, 1000));
+    assert_true(arena_has_room(&a, 64)); // which that is not of
+    assert_true(arena_make_room(&a, 64));
+    assert_ptr_equal(arena_alloc(&a, 48), lent);
+    assert_true(arena_make_room(&a, 64));
+    assert_true(arena_has_room(&a, 64));
+    assert_non_null(arena_alloc(&a, 64));
+    assert_int_equal(store.out_count, 0);
+    assert_non_null(arena_alloc(&a, 1));
+    assert_int_equal(store.out_count, 1);
+    assert_true(arena_make_room(&a, BLOCK_OCTETS)); // it has a block by now
+    assert_false(arena_has_room(&a, BLOCK_OCTETS));
+    arena_reset(&a);
+}
+
 static void test_arena_zero_octets_are_memory_too(void **state)
 {
     (void)state;
@@ -164,6 +188,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_arena_block_fills_to_its_end, setup, teardown),
         cmocka_unit_test_setup_teardown(test_arena_lent_octets_go_first, setup, teardown),
         cmocka_unit_test_setup_teardown(test_arena_large_piece_leaves_the_block, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_arena_makes_room_without_a_block, setup, teardown),
         cmocka_unit_test_setup_teardown(test_arena_zero_octets_are_memory_too, setup, teardown),
         cmocka_unit_test_setup_teardown(test_arena_refuses_what_wraps, setup, teardown),
         cmocka_unit_test_setup_teardown(test_arena_copy_ends_in_nul, setup, teardown),
