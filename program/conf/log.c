@@ -17,9 +17,11 @@ static struct {
     int first;           // standard output as it was; 0: it still is
 } conf_log;
 
+// A pipe without a reader is refused, and not waited for; one whose reader stalls is waited for by the library.
 static bool log_take_place(void)
 {
-    int fd = open(conf_log.path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0640);
+    int fd = open(conf_log.path, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK | O_CLOEXEC | O_NOCTTY,
+                  0640);
     bool done = fd >= 0 && dup2(fd, STDOUT_FILENO) >= 0;
     if (fd >= 0) (void)close(fd);
     return done;

@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 import re
+import select
 import shutil
 import signal
 import socket
@@ -185,6 +186,24 @@ def test_a_log_that_cannot_be_opened_again(serving, spoil, repair):
     assert get(serving, "a", "/last").status == 404
     assert eventually(lambda: any(line["request"]["uri"] == "/last" for line in lines_in(logs / "access.log")))
     says(serving, "the log cannot be opened again, and stays in its former file")
+
+
+def test_a_pipe_without_a_reader(folder, launch):
+    """It is refused at once, at the start and when the log is opened again: nobody may ever come to read it."""
+    pipe = folder / "logs" / "access.log"
+    os.mkfifo(pipe)
+    (folder / "skua.conf").write_text(PLAIN.replace("status 127.0.0.1:TLS_PORT\n", "").replace("PORT", "0"))
+    done = subprocess.run([SKUA, "-c", "skua.conf"], cwd=folder, capture_output=True, text=True, timeout=20, check=False)
+    assert done.returncode == 1 and "the log logs/access.log cannot be written" in done.stderr
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    server = launch(start, folder, PLAIN)
+    assert content(server) == b"first"
+    assert eventually(lambda: select.select([reader], [], [], 0)[0] and b'"uri":"/"' in os.read(reader, 65536))
+    os.close(reader)
+    server.signal(signal.SIGUSR1)
+    says(server, "the log cannot be opened again, and stays in its former file")
+    assert content(server) == b"first"
+    server.stop()
 
 
 # ---- Roots ----
