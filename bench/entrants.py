@@ -527,6 +527,11 @@ class UWebSocketsHello(Built):
         return path
 
 
+def libraries_in(text):
+    """By the name of a TLS library, the folder of a build of Skua with it: of the words of --libraries."""
+    return dict(given.split("=", 1) for given in text.split(",") if given)
+
+
 def everyone(place, backends=(), libraries=None):
     """libraries: by name, the folder of a build of Skua with it."""
     ways = sorted({way for workload in workloads.WORKLOADS for way in workload.ceilings if not workload.tls})

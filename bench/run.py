@@ -58,8 +58,8 @@ def tools_of(workload):
 
 
 def chosen_entrants(options, place):
-    libraries = dict(given.split("=", 1) for given in options.libraries.split(",") if given)
-    everyone = entrants.everyone(place, [name for name in options.backends.split(",") if name], libraries)
+    backends = [name for name in options.backends.split(",") if name]
+    everyone = entrants.everyone(place, backends, entrants.libraries_in(options.libraries))
     if not options.servers:
         return everyone
     wanted = [name.lower() for name in options.servers.split(",")]

@@ -41,6 +41,7 @@ def arguments():
     parser.add_argument("--seconds", type=float, default=1, help="of each round (default 1)")
     parser.add_argument("--workloads", default=",".join(WORKLOADS), help="names, separated by commas")
     parser.add_argument("--peers", default=",".join(BUILDERS), help="who takes part beside Skua, separated by commas")
+    parser.add_argument("--libraries", default="", help="builds of Skua with other TLS libraries: AWS-LC=build/aws-lc")
     parser.add_argument("--build", default=os.path.join(ROOT, "build", "release"), help="where the programs were built")
     parser.add_argument("--out", default=os.path.join(ROOT, "bench", "results"), help="folder for sockets.json and for what is built")
     return parser.parse_args()
@@ -94,10 +95,13 @@ def certificate_of(out):
 
 def own_servers(options):
     """By name: what makes the words for a port and a workload, or None where it takes no part."""
-    skua = os.path.join(options.build, "bench_socket_server")
-
-    def of_skua(backend):
-        return lambda port, workload: [skua, port, backend, *(certificate_of(options.out) if workload[3] == "tls" else [])]
+    def of_skua(backend, build=options.build, only_tls=False):
+        def words(port, workload):
+            is_tls = workload[3] == "tls"
+            if only_tls and not is_tls:
+                return None
+            return [os.path.join(build, "bench_socket_server"), port, backend, *(certificate_of(options.out) if is_tls else [])]
+        return words
 
     def of_ceiling(backend):
         def words(port, workload):
@@ -113,6 +117,9 @@ def own_servers(options):
         CEILING_URING: of_ceiling("uring"),
         "Skua, epoll": of_skua("epoll"),
         "Skua, io_uring": of_skua("uring"),
+        **{f"Skua with {library}, {name}": of_skua(backend, build, only_tls=True)
+           for library, build in entrants.libraries_in(options.libraries).items()
+           for name, backend in (("epoll", "epoll"), ("io_uring", "uring"))},
     }
 
 

@@ -50,12 +50,24 @@ def test_echo_over_tls(backend, tmp_path):
 
 def test_ceilings_take_part():
     """None: over TLS there is none. On io_uring messages that no buffer holds are received where they are kept."""
-    ours = sockets.own_servers(types.SimpleNamespace(build="build", out="out"))
+    ours = sockets.own_servers(types.SimpleNamespace(build="build", out="out", libraries=""))
     epoll, uring = ours[sockets.CEILING], ours[sockets.CEILING_URING]
     assert epoll(1, sockets.WORKLOADS["tls-echo-16"]) is uring(1, sockets.WORKLOADS["tls-echo-16"]) is None
     assert uring(1, sockets.WORKLOADS["echo-1k"])[1:] == [1]
     assert uring(1, sockets.WORKLOADS["echo-64k"])[1:] == [1, "--direct"]
     assert epoll(1, sockets.WORKLOADS["publish"])[1:] == uring(1, sockets.WORKLOADS["publish"])[1:] == [1, "--publish"]
+
+
+def test_builds_with_other_libraries_take_part(tmp_path):
+    """None: in the clear they are what the system's is."""
+    ours = sockets.own_servers(types.SimpleNamespace(build="build", out=str(tmp_path), libraries="AWS-LC=other,X=third"))
+    pair = sockets.certificate_of(str(tmp_path))
+    for library, build in ("AWS-LC", "other"), ("X", "third"):
+        for name, backend in ("epoll", "epoll"), ("io_uring", "uring"):
+            words = ours[f"Skua with {library}, {name}"]
+            assert words(1, sockets.WORKLOADS["echo-16"]) is words(1, sockets.WORKLOADS["publish"]) is None
+            assert words(1, sockets.WORKLOADS["tls-echo-16"]) == [f"{build}/bench_socket_server", 1, backend, *pair]
+    assert "Skua with AWS-LC, epoll" not in sockets.own_servers(types.SimpleNamespace(build="build", out="out", libraries=""))
 
 
 @pytest.mark.test_all
