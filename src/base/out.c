@@ -228,6 +228,17 @@ __attribute__((noinline)) void out_file(out_queue *out, int file, uint64_t offse
     out_count_in(out, len);
 }
 
+void out_clear(out_queue *out)
+{
+    block *owner = out->segments[out->first].owner;
+    SKUA_ASSERT(out->count == 1 && owner);
+    out->total_out += out->octets;
+    out->octets = 0;
+    out->first = out->count = 0;
+    out_unref_block(out, owner);
+    out_drop_tail(out);
+}
+
 static void out_pop_part(out_segment *segment, uint64_t n)
 {
     segment->len -= n;

@@ -143,6 +143,9 @@ void out_give(out_queue *out, block **b, size_t len);
 void out_file(out_queue *out, int file, uint64_t offset, uint64_t len, out_release *release,
               void *user);
 
+// Everything has left, which was one segment that was copied: afterwards the queue holds no memory.
+void out_clear(out_queue *out);
+
 // n octets from the front have left. Releases what has left whole; a release may push to the queue.
 void out_pop(out_queue *out, uint64_t n);
 

@@ -7,6 +7,7 @@
 
 #ifndef SKUA_NO_WEBSOCKET
 
+#include "base/inline.h"
 #include "http/ws_utf8.h"
 
 enum {
@@ -103,7 +104,7 @@ static ws_head_result ws_head_on_octet(ws_head *head, bool open, ws_fault *fault
     return WS_HEAD_READ;
 }
 
-bool ws_head_read_whole(ws_head *head, slice *input, bool open)
+BASE_INLINE bool ws_head_read_whole(ws_head *head, slice *input, bool open)
 {
     const uint8_t *in = (const uint8_t *)input->ptr;
     if (head->len || input->len < 4 + WS_KEY_OCTETS) return false;

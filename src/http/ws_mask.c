@@ -84,7 +84,7 @@ bool ws_unmask(char *out, const char *in, size_t len, const uint8_t key[WS_KEY_O
         all |= word;
         octets_store(out + done, word);
     }
-    all |= ws_unmask_few(out + done, in + done, len - done, turned);
+    if (done < len) all |= ws_unmask_few(out + done, in + done, len - done, turned);
     return (all & OCTETS_EACH(0x80)) == 0;
 }
 

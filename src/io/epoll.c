@@ -198,6 +198,7 @@ const io_backend io_backend_epoll = {
     .wake = epoll_wake,
     .discard = turn_discard,
     .unsent = transfer_unsent,
+    .send_at_once = turn_send_at_once,
     .send_now = transfer_send_now,
     .has_input = turn_has_input,
     .fd = epoll_fd,

@@ -218,6 +218,8 @@ typedef struct io_backend {
     void (*peer)(const io_stream *stream, io_address *peer);
     // How many octets have been sent that the peer's side has not acknowledged.
     uint64_t (*unsent)(const io_stream *stream);
+    // Of io_send_at_once; NULL: sends are kept for the end of the turn, which costs less.
+    uint64_t (*send_at_once)(io_loop *loop, io_stream *stream);
     // Of io_send_now.
     size_t (*send_now)(const io_loop *loop, const io_stream *stream, const char *octets,
                        size_t len);
@@ -398,6 +400,15 @@ static inline void io_send(io_loop *loop, io_stream *stream)
 {
     stream->flags |= IO_WANT_SEND;
     if (!(stream->flags & IO_UNWRITABLE)) io_push(loop, stream);
+}
+
+// Sends what stream->out holds before it returns, where that costs less than io_send and where it is one piece that was
+// copied. What is left is then for io_send.
+// Returns: how many octets have left, of which sent() does not tell.
+static inline uint64_t io_send_at_once(io_loop *loop, io_stream *stream)
+{
+    bool may = stream->out->count == 1 && loop->backend->send_at_once;
+    return may ? loop->backend->send_at_once(loop, stream) : 0;
 }
 
 // Makes the loop call kicked(), in this turn or the next.

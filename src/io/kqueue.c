@@ -267,6 +267,7 @@ const io_backend io_backend_kqueue = {
     .wake = kqueue_wake,
     .discard = turn_discard,
     .unsent = transfer_unsent,
+    .send_at_once = turn_send_at_once,
     .send_now = transfer_send_now,
     .has_input = turn_has_input,
     .fd = kqueue_fd,

@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "io/file.h"
 #include "io/sim_net.h"
+#include "io/turn.h"
 
 #include <poll.h>
 #include <unistd.h>
@@ -778,6 +779,7 @@ const io_backend io_backend_sim = {
     .wake = sim_wake,
     .discard = sim_discard,
     .clock_ns = sim_clock_ns,
+    .send_at_once = turn_send_at_once,
     .send_now = sim_send_now,
     .has_input = sim_has_input,
 };

@@ -299,6 +299,19 @@ void turn_send(io_loop *loop, io_stream *stream)
     turn_sent(loop, stream, total);
 }
 
+uint64_t turn_send_at_once(io_loop *loop, io_stream *stream)
+{
+    out_queue *out = stream->out;
+    const out_segment *only = &out->segments[out->first];
+    uint32_t busy = IO_WANT_SEND | IO_WANT_CLOSE | IO_PENDING | IO_UNWRITABLE | IO_LAST;
+    if (stream->flags & busy || only->kind != OUT_COPIED || only->len > loop->send_turn_octets_max)
+        return 0;
+    size_t n = io_send_now(loop, stream, only->ptr, (size_t)only->len);
+    if (n == out->octets) out_clear(out);
+    else out_pop(out, n);
+    return n;
+}
+
 // ---- Operations ----
 
 io_op *turn_take_op(io_loop *loop)

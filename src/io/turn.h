@@ -85,6 +85,10 @@ void turn_received_end(io_loop *loop, io_stream *stream);
 // Sends as much as the socket takes and the turn allows.
 void turn_send(io_loop *loop, io_stream *stream);
 
+// Of io_backend: by a plain call, while the stream's memory is still in the processor's cache. A failure is the next
+// send's to find.
+uint64_t turn_send_at_once(io_loop *loop, io_stream *stream);
+
 // Octets have left, or none as the socket is full: tells the owner, unless what they were released to has closed
 // the stream.
 static inline void turn_sent(io_loop *loop, io_stream *stream, uint64_t n)

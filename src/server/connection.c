@@ -19,8 +19,7 @@
 #include "h1/protocol.h"
 #include "h2/protocol.h"
 
-// Most connections speak HTTP/1, whose functions a compiler that sees the table calls directly.
-// That saves about 60 of a request's some 2,500 instructions (tests/budgets).
+// Most connections speak HTTP/1. A compiler that sees its table calls them directly: 60 instructions fewer for a request.
 #define CONNECTION_CALL(s, function, ...)                                                          \
     ((s)->protocol == &h1_protocol ? h1_protocol.function(__VA_ARGS__)                             \
                                    : (s)->protocol->function(__VA_ARGS__))
@@ -407,6 +406,29 @@ __attribute__((cold)) void connection_refuse(connection *conn, slice octets, fau
     connection_settle(conn);
 }
 
+static void connection_sent(io_stream *stream, uint64_t n)
+{
+    connection *conn = connection_of(stream);
+    session *s = conn->session;
+    if (!s) return;
+    s->progress.moved += n;
+    if (CONNECTION_CALL(s, sent, s) && conn->state == CONNECTION_STREAM) return;
+    connection_settle(conn);
+}
+
+// A tunnel of HTTP/1 that awaits an event has said that there is nothing to decide.
+static BASE_INLINE_ALWAYS void connection_send_answers(connection *conn, session *s)
+{
+    uint64_t n = io_send_at_once(&conn->worker->self.loop, &conn->stream);
+    if (s->out->octets) {
+        io_send(&conn->worker->self.loop, &conn->stream);
+    } else if (conn->state != CONNECTION_STREAM || s->protocol != &h1_protocol) {
+        connection_sent(&conn->stream, n);
+        return;
+    }
+    s->progress.moved += n;
+}
+
 static void connection_received(io_stream *stream, char *octets, size_t len)
 {
     connection *conn = connection_of(stream);
@@ -417,18 +439,8 @@ static void connection_received(io_stream *stream, char *octets, size_t len)
     if (!connection_activate(conn, slice_make(octets, len))) return;
     session *s = conn->session;
     s->progress.moved += len;
-    if (CONNECTION_CALL(s, received, s, octets, len)) io_send(&conn->worker->self.loop, stream);
+    if (CONNECTION_CALL(s, received, s, octets, len)) connection_send_answers(conn, s);
     else connection_settle(conn);
-}
-
-static void connection_sent(io_stream *stream, uint64_t n)
-{
-    connection *conn = connection_of(stream);
-    session *s = conn->session;
-    if (!s) return;
-    s->progress.moved += n;
-    if (CONNECTION_CALL(s, sent, s) && conn->state == CONNECTION_STREAM) return;
-    connection_settle(conn);
 }
 
 static void connection_kicked(io_stream *stream)

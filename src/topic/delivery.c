@@ -47,7 +47,7 @@ static void delivery_hand_out(struct topic_table *table)
         table->cursor = seat->next;
         table->readers_left--;
         skua_request *reader = reader_of(seat);
-        if (reader) reader_hand(reader, what);
+        if (reader) reader_hand(reader, what, table->is_alone);
     }
 }
 
@@ -57,7 +57,8 @@ static void delivery_begin_turn(struct topic_table *table, const skua_worker *w)
 {
     if (table->turn_ns == w->loop.now_ns) return;
     table->turn_ns = w->loop.now_ns;
-    table->readers_left = table->first->next ? TOPIC_TURN_READERS : TOPIC_TURN_ALONE;
+    table->is_alone = !table->first->next;
+    table->readers_left = table->is_alone ? TOPIC_TURN_ALONE : TOPIC_TURN_READERS;
     table->octets_left = worker_config(w)->out_octets_max / 4;
 }
 
@@ -74,7 +75,7 @@ static void delivery_go_on(server_worker *w)
         size_t octets = topic_message_octets(l->what);
         table->octets_left -= octets < table->octets_left ? octets : table->octets_left;
         table->first = l->next;
-        table->begun = false;
+        table->is_alone = table->begun = false;
         delivery_end(w, l);
     }
     if (!table->first) {

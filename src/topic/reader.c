@@ -43,12 +43,13 @@ static void reader_keep(void *user)
     topic_message_keep(user);
 }
 
-static void reader_hand_message(skua_request *r, topic_message *p)
+static void reader_hand_message(skua_request *r, topic_message *p, bool is_alone)
 {
     ws_shared shared = { .frame = p->frame,
                          .payload = p->message,
                          .message = p->message,
                          .opcode = p->binary ? WS_BINARY : WS_TEXT,
+                         .is_alone = is_alone,
                          .keep = reader_keep,
                          .release = topic_message_release,
                          .user = p };
@@ -61,12 +62,12 @@ static void reader_hand_message(skua_request *r, topic_message *p)
 }
 #endif
 
-void reader_hand(skua_request *r, topic_message *p)
+void reader_hand(skua_request *r, topic_message *p, bool is_alone)
 {
     if (r->life != LIFE_GOES_ON) return;
 #ifndef SKUA_NO_WEBSOCKET
     if (r->is_socket) {
-        reader_hand_message(r, p);
+        reader_hand_message(r, p, is_alone);
         return;
     }
 #endif

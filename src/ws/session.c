@@ -31,6 +31,8 @@ enum {
 // Rates are judged so often, and idle sockets looked for.
 static const int64_t ws_second_ns = 1000000000;
 
+_Thread_local ws_session *ws_session_told;
+
 static int64_t ws_now_ns(const ws_session *s)
 {
     return s->request->worker->loop.now_ns;
@@ -416,6 +418,19 @@ bool ws_is_too_fast(ws_session *s)
     return ++s->rate_count > s->endpoint->desc.messages_per_second_max;
 }
 
+// Its callbacks may read on another socket that was paused.
+static BASE_INLINE_ALWAYS void ws_tell_message(ws_session *s, slice message)
+{
+    const skua_websocket_desc *desc = &s->endpoint->desc;
+    skua_worker *w = s->request->worker;
+    ws_session *before = ws_session_told;
+    w->told = s->message;
+    ws_session_told = s;
+    desc->message(s->socket, message, s->reader.is_text, desc->user);
+    ws_session_told = before;
+    w->told = NULL;
+}
+
 // For each message.
 static BASE_INLINE_ALWAYS void ws_on_whole_message(ws_session *s, slice message)
 {
@@ -430,11 +445,7 @@ static BASE_INLINE_ALWAYS void ws_on_whole_message(ws_session *s, slice message)
         ws_fail(s, WS_CODE_TRY_LATER, "out of memory");
         return;
     }
-    skua_worker *w = s->request->worker;
-    w->told = s->message;
-    if (s->state == WS_OPEN && desc->message)
-        desc->message(s->socket, message, s->reader.is_text, desc->user);
-    w->told = NULL;
+    if (s->state == WS_OPEN && desc->message) ws_tell_message(s, message);
     if (s->message && s->state != WS_CLOSED) ws_message_free(s);
 }
 

@@ -80,6 +80,10 @@ struct ws_session {
     slice close_reason;       // in the request's memory, also where the program is told of it
 };
 
+// The one whose message the program is being told of on this thread; NULL: none. Most messages are answered meanwhile,
+// and then its handle need not be looked up.
+extern _Thread_local ws_session *ws_session_told;
+
 enum { WS_DIRECT_OCTETS = 4096 }; // a message in one piece, up to this, needs no memory
 
 // Around everything that uses a session: callbacks may close it. The last to leave a closed one frees

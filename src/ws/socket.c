@@ -40,7 +40,9 @@ ws_socket_send_parked(const ws_slot *slot, uint64_t word, ws_opcode opcode, slic
     return s ? ws_socket_send_awake(s, opcode, message) : SKUA_ECLOSED;
 }
 
-static skua_status ws_socket_send(skua_socket socket, ws_opcode opcode, slice message)
+// On a handle that has to be looked up.
+__attribute__((noinline)) static skua_status ws_socket_send_any(skua_socket socket,
+                                                                ws_opcode opcode, slice message)
 {
     uint64_t word;
     ws_slot *slot = ws_slot_find(socket, &word);
@@ -53,6 +55,13 @@ static skua_status ws_socket_send(skua_socket socket, ws_opcode opcode, slice me
     ws_session *s = registry_word(&slot->slot) == word ? slot->session : NULL;
     return s ? ws_socket_send_awake(s, opcode, message)
              : ws_socket_send_parked(slot, word, opcode, message);
+}
+
+static skua_status ws_socket_send(skua_socket socket, ws_opcode opcode, slice message)
+{
+    ws_session *told = ws_session_told;
+    return told && told->socket.value == socket.value ? ws_send(told, opcode, message)
+                                                      : ws_socket_send_any(socket, opcode, message);
 }
 
 skua_status skua_socket_text(skua_socket socket, slice message)

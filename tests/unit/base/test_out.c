@@ -160,6 +160,15 @@ static void pop_some(out_queue *out)
     the.head += (size_t)n;
 }
 
+// One segment that was copied leaves whole, and no block is kept.
+static void clear(out_queue *out)
+{
+    if (out->count != 1 || out_segment_at(out, 0)->kind != OUT_COPIED) return;
+    out_clear(out);
+    assert_int_equal(out->store->out_count, 0);
+    the.head = the.tail;
+}
+
 static void step(out_queue *out)
 {
     switch (random_below(7)) {
@@ -175,6 +184,7 @@ static void step(out_queue *out)
     case 5:
         if (random_below(4) == 0 || out->octets > 400000) pop_some(out);
         if (random_below(2)) out_rest(out); // a block is begun with the next
+        if (random_below(2)) clear(out);
         break;
     case 6: push_appended(out); break;
     }

@@ -304,6 +304,60 @@ static void check_full_before_anything_left(rig *r)
     (void)close(fd);
 }
 
+// Where sends are not kept for the end of the turn, octets have left when io_send_at_once returns, and nothing is told.
+// What the socket does not take is left for io_send.
+static void check_send_at_once(rig *r)
+{
+    enum { OCTETS = 16000 };
+    static char octets[OCTETS];
+    char room[16];
+    bool is_kept = !r->loop.backend->send_at_once;
+    int fd = rig_client(r);
+    peer *p = r->last;
+    rig_turns(r, 3);
+    assert_true(out_copy(&p->out, SKUA_SLICE("at once")));
+    assert_int_equal(io_send_at_once(&r->loop, &p->stream), is_kept ? 0 : 7);
+    assert_int_equal(recv(fd, room, sizeof room, MSG_DONTWAIT), is_kept ? -1 : 7);
+    assert_int_equal(p->out.octets, is_kept ? 7 : 0);
+    assert_int_equal(p->sent, 0);
+    uint64_t left = is_kept ? 7 : 0, n = 0;
+    for (unsigned i = 0; !is_kept && p->out.octets == 0; i++) {
+        assert_true(i < TURNS_MAX);
+        assert_true(out_copy(&p->out, slice_make(octets, OCTETS)));
+        n = io_send_at_once(&r->loop, &p->stream);
+        assert_int_equal(n + p->out.octets, OCTETS);
+        left = p->out.octets;
+    }
+    io_send(&r->loop, &p->stream);
+    assert_int_equal(io_send_at_once(&r->loop, &p->stream), 0); // it is sent already
+    while (p->sent < left) {
+        (void)!recv(fd, octets, sizeof octets, MSG_DONTWAIT);
+        rig_turn(r);
+    }
+    assert_int_equal(p->sent, left);
+    assert_true(out_copy(&p->out, SKUA_SLICE("one piece")));
+    out_lend(&p->out, SKUA_SLICE("another"), NULL, NULL);
+    assert_int_equal(io_send_at_once(&r->loop, &p->stream), 0);
+    rig_close(r, p);
+    (void)close(fd);
+}
+
+// A send to a client that has gone says nothing. The next one tells of it.
+static void check_send_at_once_to_the_dead(rig *r)
+{
+    int fd = rig_client(r);
+    peer *p = r->last;
+    rig_turns(r, 3);
+    io_recv_stop(&p->stream);
+    reset_client(fd);
+    assert_true(out_copy(&p->out, SKUA_SLICE("lost")));
+    assert_int_equal(io_send_at_once(&r->loop, &p->stream), 0);
+    assert_false(p->reset);
+    io_send(&r->loop, &p->stream);
+    RIG_UNTIL(r, p->reset);
+    rig_close(r, p);
+}
+
 static void check_send_of_gigabytes(rig *r)
 {
     enum { ENOUGH = 100000 };
@@ -550,6 +604,8 @@ ON_EACH(many_octets_end)
 ON_EACH(full_before_anything_left)
 ON_EACH(short_sends)
 ON_EACH(head_before_content)
+ON_EACH(send_at_once)
+ON_EACH(send_at_once_to_the_dead)
 ON_EACH(send_of_gigabytes)
 ON_EACH(send_to_the_dead)
 ON_EACH(shutdown_after_send)
@@ -574,6 +630,8 @@ int main(void)
         EACH(full_before_anything_left),
         EACH(short_sends),
         EACH(head_before_content),
+        EACH(send_at_once),
+        EACH(send_at_once_to_the_dead),
         EACH(send_of_gigabytes),
         EACH(send_to_the_dead),
         EACH(shutdown_after_send),
