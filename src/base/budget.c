@@ -125,6 +125,23 @@ void *counted_resize(lease *l, void *memory, size_t octets)
     return c + 1;
 }
 
+// The octet before it says how far it was moved for that, which is not 0.
+void *counted_alloc_lined(lease *l, size_t octets, size_t offset)
+{
+    if (octets > SIZE_MAX - BUDGET_LINE_OCTETS) return NULL;
+    char *room = counted_alloc(l, octets + BUDGET_LINE_OCTETS);
+    if (!room) return NULL;
+    size_t moved = BUDGET_LINE_OCTETS - ((uintptr_t)room + offset) % BUDGET_LINE_OCTETS;
+    room[moved - 1] = (char)moved;
+    return room + moved;
+}
+
+void counted_free_lined(void *memory)
+{
+    char *at = memory;
+    if (at) counted_free(at - at[-1]);
+}
+
 size_t counted_room(const void *memory)
 {
     const counted *c = (const counted *)memory - 1;

@@ -9,6 +9,8 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
+enum { BUDGET_LINE_OCTETS = 64 }; // of a cache, on most processors
+
 enum { BUDGET_STEP_OCTETS_MAX = 262144, BUDGET_STEP_OCTETS_MIN = 4096 };
 
 typedef enum budget_level {
@@ -75,6 +77,11 @@ void *counted_alloc(lease *l, size_t octets);
 void *counted_zeroed(lease *l, size_t octets);
 void *counted_resize(lease *l, void *memory, size_t octets); // memory: NULL for none
 void counted_free(void *memory);                             // NULL is allowed
+
+// Counted memory whose octet at that place is the first of a line of the processor's cache, so that members that are used
+// together take as few lines as they can. offset: a multiple of what the memory is to be aligned to, at most 16.
+void *counted_alloc_lined(lease *l, size_t octets, size_t offset);
+void counted_free_lined(void *memory); // NULL is allowed
 
 // How long counted memory is, as it was asked for.
 size_t counted_room(const void *memory);

@@ -135,6 +135,32 @@ static void test_counted_memory_is_counted_until_it_is_freed(void **state)
     lease_end(&l);
 }
 
+static void test_lined_memory_has_a_member_where_a_line_begins(void **state)
+{
+    (void)state;
+    enum { ALLOCATIONS = 40, OCTETS = 100 };
+    budget b;
+    lease l;
+    char *taken[ALLOCATIONS];
+    budget_init(&b, MIB, 1);
+    lease_init(&l, &b, 0, NULL);
+    for (size_t i = 0; i < ALLOCATIONS; i++) {
+        size_t offset = i * 8;
+        taken[i] = counted_alloc_lined(&l, OCTETS + i, offset);
+        assert_non_null(taken[i]);
+        assert_int_equal(((uintptr_t)taken[i] + offset) % BUDGET_LINE_OCTETS, 0);
+        memset(taken[i], 'x', OCTETS + i);
+    }
+    assert_in_range(l.used, ALLOCATIONS * OCTETS, ALLOCATIONS * (OCTETS + 160));
+    for (size_t i = 0; i < ALLOCATIONS; i++)
+        counted_free_lined(taken[i]);
+    counted_free_lined(NULL);
+    assert_null(counted_alloc_lined(&l, SIZE_MAX, 0));
+    assert_null(counted_alloc_lined(&l, SIZE_MAX - BUDGET_LINE_OCTETS, 0));
+    assert_int_equal(l.used, 0);
+    lease_end(&l);
+}
+
 // ---- Several workers ----
 
 static budget shared;
@@ -183,6 +209,7 @@ int main(void)
         cmocka_unit_test(test_steps_follow_the_size_and_the_workers),
         cmocka_unit_test(test_lease_takes_and_gives_back_in_steps),
         cmocka_unit_test(test_counted_memory_is_counted_until_it_is_freed),
+        cmocka_unit_test(test_lined_memory_has_a_member_where_a_line_begins),
         cmocka_unit_test(test_leases_of_threads_add_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
