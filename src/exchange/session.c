@@ -20,7 +20,7 @@ void session_watch(session *s)
 {
     session_progress *p = &s->progress;
     p->looked = false;
-    p->watched_moved = p->moved;
+    p->watched_moved = s->moved;
     p->still_ns = p->window_ns = s->worker->loop.now_ns;
 }
 
@@ -28,7 +28,7 @@ void session_watch(session *s)
 // peer that is longer than any deadline. So what counts is what has reached it.
 static uint64_t session_gone(const session *s)
 {
-    return s->progress.moved - io_unsent(&s->worker->loop, s->link.stream);
+    return s->moved - io_unsent(&s->worker->loop, s->link.stream);
 }
 
 int64_t session_look_ns(const skua_worker *w)
@@ -50,7 +50,7 @@ static void session_look_first(session *s, uint64_t gone)
     p->credit = 0;
     p->looked_gone = p->window_gone = gone;
     p->looked_ns = p->window_ns = now;
-    if (p->moved != p->watched_moved) p->still_ns = now;
+    if (s->moved != p->watched_moved) p->still_ns = now;
     else if (p->still_ns < earliest) p->still_ns = earliest;
 }
 

@@ -35,21 +35,22 @@ typedef struct session_progress {
     uint32_t credit;             // octets that were taken at once after a standstill
     bool looked;                 // since the watch began
     bool stood;                  // nothing had moved at the last look
-    uint64_t moved;              // octets since the session began
 } session_progress;
 
-// The members that every request needs come last, where the protocol's own struct goes on: they lie together in a few
-// lines of the cache.
+// The members that every request needs come last, where the protocol's own struct goes on: from the link's second half on
+// they take 64 octets, a line of the cache.
 struct session {
     session_progress progress;
+    session_link link;
+    out_queue
+        *out; // octets for the peer, framed; the protocol may change it where nothing is queued
+    const protocol_table *protocol;
+    skua_worker *worker;
+    uint64_t moved;        // octets on the connection, both ways, since the session began
     int64_t rests_from_ns; // when the last request ended, for SESSION_IDLES
     bool idles;            // nothing is under way, as of the last fate
     // The time to look at handlers has come nearer, or, in HTTP/1, a tunnel may be parked: set by the protocol.
     bool looks_anew;
-    const protocol_table *protocol;
-    skua_worker *worker;
-    session_link link;
-    out_queue *out; // octets for the peer, framed
 };
 
 // The future of the connection.

@@ -64,6 +64,7 @@ enum { WORKER_DATE_NAME_OCTETS = 6, WORKER_DATE_VALUE_OCTETS = 29, WORKER_DATE_O
 typedef struct h2_worker {
     struct h2_memory *memories; // of sessions
     struct h2_work *free_works;
+    out_queue nothing;   // queued by a session that has no work
     io_deadline resting; // when sessions are looked for that have been idle for a while
     struct h2_stream *free_streams;
     struct h2_backlog *free_backlogs;

@@ -48,7 +48,7 @@ BASE_INLINE session *h1_session_begin(skua_worker *w)
     s->base.protocol = &h1_protocol;
     s->base.worker = w;
     s->base.out = &s->out;
-    s->base.progress.moved = 0;
+    s->base.moved = 0;
     s->carrier.table = &h1_carrier;
     s->carrier.session = &s->base;
     s->carrier.current = NULL;
@@ -204,7 +204,7 @@ size_t h1_session_send_at_once(carrier *c, slice octets)
         (link->stream->flags & (IO_PENDING | IO_UNWRITABLE | IO_WANT_SEND)) || !h1_session_flows(s))
         return 0;
     size_t n = io_send_now(loop, link->stream, octets.ptr, octets.len);
-    s->base.progress.moved += n;
+    s->base.moved += n;
     return n;
 }
 
@@ -431,7 +431,7 @@ void h1_session_discount(h1_session *s, const char *octets, size_t len)
     const skua_request *r = s->carrier.current;
     if (!r || r->reading != READING_TUNNEL || s->out.octets == 0) return;
     if (s->in && (uintptr_t)octets - (uintptr_t)s->in < s->in_room) return;
-    s->base.progress.moved -= len;
+    s->base.moved -= len;
 }
 
 void h1_session_forget_input(h1_session *s)

@@ -18,7 +18,7 @@ static unsigned h2_admission_taken(const h2_session *s)
 static bool h2_admission_is_crowded(const h2_session *s)
 {
     enum { SEGMENTS_LEFT = 8 };
-    return s->out.count > H2_SEGMENTS - SEGMENTS_LEFT;
+    return s->base.out->count > H2_SEGMENTS - SEGMENTS_LEFT;
 }
 
 bool h2_admission_is_full(h2_session *s)

@@ -15,8 +15,8 @@ static const char h2_broken_zeros[H2_PAYLOAD_OCTETS_MAX];
 
 static const out_segment *h2_broken_find(h2_session *s, unsigned *at)
 {
-    for (*at = 0; *at < s->out.count; (*at)++) {
-        const out_segment *segment = out_segment_at(&s->out, *at);
+    for (*at = 0; *at < s->base.out->count; (*at)++) {
+        const out_segment *segment = out_segment_at(s->base.out, *at);
         if (segment->kind == OUT_FILE && segment->failed) return segment;
     }
     return NULL;
@@ -71,9 +71,9 @@ static void h2_broken_pass(h2_broken_walk *walk, out_segment *segment)
 // All its files are given up at once: the others of it would only fail later.
 static bool h2_broken_give_up(h2_session *s, unsigned at, uint32_t number)
 {
-    h2_broken_walk walk = { .number = number, .left = out_segment_at(&s->out, at)->len };
-    for (; at < s->out.count; at++) {
-        out_segment *segment = out_segment_at(&s->out, at);
+    h2_broken_walk walk = { .number = number, .left = out_segment_at(s->base.out, at)->len };
+    for (; at < s->base.out->count; at++) {
+        out_segment *segment = out_segment_at(s->base.out, at);
         if (segment->kind == OUT_FILE && segment->label == number) h2_broken_fill(segment);
         h2_broken_pass(&walk, segment);
     }

@@ -236,7 +236,8 @@ int64_t h2_deadline_look(session *base)
     h2_admission_run(s);
     int64_t next = h2_deadline_earlier(h2_deadline_look_at_all(s), h2_admission_look_ns(s));
     h2_schedule_fill(s);
-    if (s->out.octets || s->stage == H2_FAILED) io_kick(&s->base.worker->loop, s->base.link.stream);
+    if (s->base.out->octets || s->stage == H2_FAILED)
+        io_kick(&s->base.worker->loop, s->base.link.stream);
     return next;
 }
 

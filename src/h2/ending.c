@@ -50,14 +50,14 @@ static void h2_ending_let_leave(h2_stream *stream)
     h2_limits_good_end(&s->limits);
     if (r->retires) h2_ending_take_leave(s);
     content_lost(r);
-    if (!request_is_watched(r) || request_is_accounted(r, s->out.octets)) {
+    if (!request_is_watched(r) || request_is_accounted(r, s->base.out->octets)) {
         request_dismiss(r);
         h2_stream_free(stream);
         return;
     }
     h2_stream_uncount(stream);
     h2_stream_forget_content(stream);
-    r->mark = s->out.total_in;
+    r->mark = s->base.out->total_in;
     stream->leaving = r;
     stream->next_leaving = NULL;
     if (s->work->leaving) s->work->leaving_last->next_leaving = stream;
@@ -108,7 +108,7 @@ void h2_ending_settle(h2_stream *stream)
 
 void h2_ending_release(h2_session *s)
 {
-    while (s->work->leaving && s->work->leaving->leaving->mark <= s->out.total_out) {
+    while (s->work->leaving && s->work->leaving->leaving->mark <= s->base.out->total_out) {
         h2_stream *stream = s->work->leaving;
         s->work->leaving = stream->next_leaving;
         skua_request *r = stream->leaving;

@@ -43,8 +43,8 @@ static size_t h2_framing_window(const h2_stream *stream)
 static bool h2_framing_is_free(const h2_stream *stream, size_t octets)
 {
     const h2_session *s = h2_stream_session(stream);
-    return h2_backlog_octets(stream) == 0 && s->out.octets < H2_QUEUED_OCTETS_MAX &&
-           !out_is_full(&s->out) && octets <= h2_framing_window(stream);
+    return h2_backlog_octets(stream) == 0 && s->base.out->octets < H2_QUEUED_OCTETS_MAX &&
+           !out_is_full(s->base.out) && octets <= h2_framing_window(stream);
 }
 
 static void h2_framing_count(h2_stream *stream, size_t octets)
@@ -168,7 +168,7 @@ h2_framing_make_kept(h2_session *s, char *start, const skua_prepared *made, h2_k
 {
     if (kept) kept->number = 0;
     h2_framing_tell_second(s);
-    uint64_t changes = s->encoder.table.changes;
+    uint64_t changes = s->encoder.changes;
     bool once = s->encoder.is_resized || s->memory->dated < H2_DATED;
     char *at = h2_framing_write_opening(s, start, made->status);
     at = h2_framing_write_prepared(s, at, made, false);
@@ -189,8 +189,8 @@ static char *h2_framing_write_kept(h2_session *s, char *at, const skua_prepared 
     h2_kept *all = h2_session_kept(s), *kept = all ? &all[made->number % H2_KEPT_BLOCKS] : NULL;
     (void)worker_date(s->base.worker);
     if (!kept || kept->number != made->number ||
-        kept->date_from_ns != s->base.worker->date_from_ns ||
-        kept->changes != s->encoder.table.changes || s->encoder.is_resized)
+        kept->date_from_ns != s->base.worker->date_from_ns || kept->changes != s->encoder.changes ||
+        s->encoder.is_resized)
         return h2_framing_make_kept(s, at, made, kept);
     memcpy(at, kept->octets, sizeof kept->octets);
     return at + kept->len;
@@ -226,12 +226,12 @@ static bool h2_framing_write_trailers(h2_stream *stream, const response_fields *
 {
     h2_session *s = h2_stream_session(stream);
     char *start = out_reserve(
-        &s->out, H2_HEAD_OCTETS + H2_HEAD_AROUND + h2_framing_fields_room(trailers), NULL);
+        s->base.out, H2_HEAD_OCTETS + H2_HEAD_AROUND + h2_framing_fields_room(trailers), NULL);
     if (!start) return false;
     char *at = hpack_encode_begin(&s->encoder, start + H2_HEAD_OCTETS);
     at = h2_framing_write_fields(s, at, trailers->at, trailers->count);
     h2_framing_head_of(start, at, H2_HEADERS, H2_FLAG_END_HEADERS | H2_FLAG_END_STREAM, stream);
-    out_commit(&s->out, (size_t)(at - start));
+    out_commit(s->base.out, (size_t)(at - start));
     return true;
 }
 
@@ -251,10 +251,10 @@ static bool h2_framing_end(h2_stream *stream)
     } else if (stream->piece) {
         stream->piece[4] |= H2_FLAG_END_STREAM; // of the frame that has just been written
     } else {
-        char *start = out_reserve(&s->out, H2_HEAD_OCTETS, NULL);
+        char *start = out_reserve(s->base.out, H2_HEAD_OCTETS, NULL);
         if (!start) return false;
         h2_framing_head_of(start, start + H2_HEAD_OCTETS, H2_DATA, H2_FLAG_END_STREAM, stream);
-        out_commit(&s->out, H2_HEAD_OCTETS);
+        out_commit(s->base.out, H2_HEAD_OCTETS);
     }
     h2_stream_close_self(stream);
     return true;
@@ -355,7 +355,7 @@ static skua_status h2_framing_respond(skua_request *r, const response *given)
     if (plan.head_room > BLOCK_OCTETS) return SKUA_ELIMIT;
     size_t room = plan.head_room;
     if (plan.is_short) room += H2_HEAD_OCTETS + given->source.octets.len;
-    char *start = out_reserve(&s->out, room, NULL);
+    char *start = out_reserve(s->base.out, room, NULL);
     if (!start) return SKUA_ENOMEM;
     if (plan.content && !plan.is_short && !h2_framing_keep(stream, &given->source))
         return SKUA_ENOMEM;
@@ -364,8 +364,8 @@ static skua_status h2_framing_respond(skua_request *r, const response *given)
     h2_framing_head_of(start, at, H2_HEADERS, flags, stream);
     bool ends = plan.is_short && !h2_framing_trailers(stream);
     if (plan.is_short) at = h2_framing_write_short(stream, at, given->source.octets, ends);
-    out_commit(&s->out, (size_t)(at - start));
-    r->mark = s->out.total_in;
+    out_commit(s->base.out, (size_t)(at - start));
+    r->mark = s->base.out->total_in;
     if (plan.content) r->sent_octets = (uint64_t)given->source.length;
     stream->finished = !plan.streamed;
     if (plan.ends || ends) h2_stream_close_self(stream);
@@ -391,7 +391,7 @@ __attribute__((noinline)) static char *h2_framing_make_opening(h2_session *s, ch
     h2_opening *made = &s->memory->opening;
     made->status = 0;
     h2_framing_tell_second(s);
-    uint64_t changes = s->encoder.table.changes;
+    uint64_t changes = s->encoder.changes;
     bool once = s->encoder.is_resized || s->memory->dated < H2_DATED;
     char *at = h2_framing_write_opening(s, start, status);
     if (type.len) at = hpack_encode_known(&s->encoder, at, HPACK_STATIC_CONTENT_TYPE, type);
@@ -415,7 +415,7 @@ static inline char *h2_framing_write_usual(h2_session *s, char *at, int status, 
     h2_opening *made = &s->memory->opening;
     (void)worker_date(s->base.worker);
     if (made->status != status || made->date_from_ns != s->base.worker->date_from_ns ||
-        made->changes != s->encoder.table.changes || s->encoder.is_resized ||
+        made->changes != s->encoder.changes || s->encoder.is_resized ||
         made->type_len != type.len || !octets_equal_at_once(made->text, type.ptr, type.len))
         return hpack_encode_length(h2_framing_make_opening(s, at, status, type), length);
     char *octets = made->text + type.len;
@@ -442,13 +442,13 @@ static skua_status h2_framing_respond_copied(skua_request *r, int status, slice 
                                                               .length = (int64_t)content.len,
                                                               .no_length = status == 304 } });
     h2_stream *stream = h2_stream_of(r->carrier);
-    char *start = out_reserve(&s->out, room, NULL);
+    char *start = out_reserve(s->base.out, room, NULL);
     if (!start) return SKUA_ENOMEM;
     char *at = h2_framing_write_usual(s, start + H2_HEAD_OCTETS, status, type, content.len);
     h2_framing_head_of(start, at, H2_HEADERS, H2_FLAG_END_HEADERS, stream);
     at = h2_framing_write_short(stream, at, content, true);
-    out_commit(&s->out, (size_t)(at - start));
-    r->mark = s->out.total_in;
+    out_commit(s->base.out, (size_t)(at - start));
+    r->mark = s->base.out->total_in;
     r->sent_octets = content.len;
     stream->finished = true;
     h2_stream_close_self(stream);
@@ -486,7 +486,7 @@ static char *h2_framing_reserve(skua_request *r, size_t least, size_t *room)
     stream->staged = stream->backlogged = false;
     if (!h2_framing_is_free(stream, least)) return h2_framing_reserve_backlog(stream, least, room);
     if (room) return h2_framing_reserve_staging(stream, h2_framing_window(stream), room);
-    char *start = out_reserve(&h2_stream_session(stream)->out, H2_HEAD_OCTETS + least, NULL);
+    char *start = out_reserve(h2_stream_session(stream)->base.out, H2_HEAD_OCTETS + least, NULL);
     if (!start) return NULL;
     stream->piece = start;
     return start + H2_HEAD_OCTETS;
@@ -510,18 +510,18 @@ static void h2_framing_commit_staged(h2_stream *stream, size_t octets)
         return;
     }
     h2_framing_head_of(start, end, H2_DATA, 0, stream);
-    if (octets >= H2_STAGED_MIN && !out_is_full(&s->out)) {
+    if (octets >= H2_STAGED_MIN && !out_is_full(s->base.out)) {
         stream->piece = start;
-        out_give(&s->out, &s->work->staging, len);
+        out_give(s->base.out, &s->work->staging, len);
     } else {
-        char *to = out_reserve(&s->out, len, NULL);
+        char *to = out_reserve(s->base.out, len, NULL);
         if (!to) {
             carrier_break(&stream->carrier);
             return;
         }
         memcpy(to, start, len);
         stream->piece = to;
-        out_commit(&s->out, len);
+        out_commit(s->base.out, len);
     }
     h2_framing_count(stream, octets);
 }
@@ -537,11 +537,11 @@ static void h2_framing_commit(skua_request *r, size_t octets)
     } else {
         char *end = stream->piece + H2_HEAD_OCTETS + octets;
         h2_framing_head_of(stream->piece, end, H2_DATA, 0, stream);
-        out_commit(&s->out, H2_HEAD_OCTETS + octets);
+        out_commit(s->base.out, H2_HEAD_OCTETS + octets);
         h2_framing_count(stream, octets);
         stream->piece = NULL; // the program may write more before it finishes
     }
-    r->mark = s->out.total_in;
+    r->mark = s->base.out->total_in;
 }
 
 #ifndef SKUA_NO_WEBSOCKET
@@ -551,12 +551,12 @@ static bool h2_framing_send_parked(carrier *c, slice octets)
     h2_stream *stream = h2_stream_of(c);
     h2_session *s = h2_stream_session(stream);
     if (octets.len > H2_PAYLOAD_OCTETS_MAX || !h2_framing_is_free(stream, octets.len)) return false;
-    char *start = out_reserve(&s->out, H2_HEAD_OCTETS + octets.len, NULL);
+    char *start = out_reserve(s->base.out, H2_HEAD_OCTETS + octets.len, NULL);
     if (!start) return false;
     char *end = start + H2_HEAD_OCTETS + octets.len;
     memcpy(start + H2_HEAD_OCTETS, octets.ptr, octets.len);
     h2_framing_head_of(start, end, H2_DATA, 0, stream);
-    out_commit(&s->out, H2_HEAD_OCTETS + octets.len);
+    out_commit(s->base.out, H2_HEAD_OCTETS + octets.len);
     h2_framing_count(stream, octets.len);
     h2_stream_kick(stream);
     return true;
@@ -588,7 +588,7 @@ static size_t h2_framing_payload(h2_session *s, h2_stream *stream)
     if (most > H2_PAYLOAD_OCTETS_MAX) most = H2_PAYLOAD_OCTETS_MAX;
     const out_segment *first = out_segment_at(&stream->backlog->out, 0);
     if (first->kind != OUT_COPIED) return most;
-    size_t left = (size_t)(s->out.end - s->out.at);
+    size_t left = (size_t)(s->base.out->end - s->base.out->at);
     size_t room = left >= H2_PIECE_MIN ? left : BLOCK_OCTETS;
     return most + H2_HEAD_OCTETS <= room ? most : room - H2_HEAD_OCTETS;
 }
@@ -599,23 +599,23 @@ bool h2_framing_move(h2_stream *stream)
     h2_session *s = h2_stream_session(stream);
     out_queue *from = &stream->backlog->out;
     size_t octets = h2_framing_payload(s, stream);
-    if (octets == 0 || out_segments_left(&s->out) < 2) return false;
+    if (octets == 0 || out_segments_left(s->base.out) < 2) return false;
     const out_segment *first = out_segment_at(from, 0);
     if (octets > first->len) octets = (size_t)first->len;
     bool last = octets == from->octets && stream->finished && !h2_framing_trailers(stream) &&
                 first->kind != OUT_FILE; // whose end is not said before it has been read
     size_t need = H2_HEAD_OCTETS + (first->kind == OUT_COPIED ? octets : 0);
-    char *start = out_reserve(&s->out, need, NULL);
+    char *start = out_reserve(s->base.out, need, NULL);
     if (!start || !h2_backlog_split(stream, octets)) return false;
     h2_framing_head_of(start, start + H2_HEAD_OCTETS + octets, H2_DATA,
                        last ? H2_FLAG_END_STREAM : 0, stream);
-    out_commit(&s->out, H2_HEAD_OCTETS);
+    out_commit(s->base.out, H2_HEAD_OCTETS);
     h2_framing_count(stream, octets);
-    if (h2_backlog_move(stream, &s->out, octets) != octets) {
+    if (h2_backlog_move(stream, s->base.out, octets) != octets) {
         h2_session_break(s); // a frame has been begun that cannot be completed
         return false;
     }
-    stream->carrier.current->mark = s->out.total_in;
+    stream->carrier.current->mark = s->base.out->total_in;
     if (from->octets) return true;
     h2_backlog_give(stream);
     stream->piece = NULL;
@@ -639,16 +639,16 @@ static skua_status h2_framing_inform(skua_request *r, int status, const skua_fie
 {
     h2_session *s = h2_framing_session(r);
     size_t room = H2_HEAD_OCTETS + H2_HEAD_AROUND + octets + count * HPACK_FIELD_AROUND;
-    bool full = out_is_full(&s->out) || s->out.octets >= r->worker->out_octets_max;
+    bool full = out_is_full(s->base.out) || s->base.out->octets >= r->worker->out_octets_max;
     if (full || room > BLOCK_OCTETS) return SKUA_ELIMIT;
-    char *start = out_reserve(&s->out, room, NULL);
+    char *start = out_reserve(s->base.out, room, NULL);
     if (!start) return SKUA_ENOMEM;
     char *at = hpack_encode_begin(&s->encoder, start + H2_HEAD_OCTETS);
     at = hpack_encode_status(&s->encoder, at, status);
     for (size_t i = 0; i < count; i++)
         at = h2_framing_write_field(s, at, fields[i].name, fields[i].value);
     h2_framing_head_of(start, at, H2_HEADERS, H2_FLAG_END_HEADERS, h2_stream_of(r->carrier));
-    out_commit(&s->out, (size_t)(at - start));
+    out_commit(s->base.out, (size_t)(at - start));
     return SKUA_OK;
 }
 
@@ -685,7 +685,7 @@ static uint64_t h2_framing_unsent(const skua_request *r)
 {
     const h2_stream *stream = h2_stream_of_const(r->carrier);
     if (r->push >= PUSH_TUNNEL) return h2_backlog_octets(stream);
-    uint64_t left = h2_framing_session(r)->out.total_out;
+    uint64_t left = h2_framing_session(r)->base.out->total_out;
     uint64_t queued = r->mark > left ? r->mark - left : 0;
     if (queued > stream->content_framed) queued = stream->content_framed;
     return queued + h2_backlog_octets(stream);

@@ -19,8 +19,8 @@ enum {
 #define H2_DELAY_NS ((int64_t)100 * 1000000)
 
 typedef struct h2_budget {
-    int32_t left, most;
-    int64_t parts; // of a unit that has been refilled, in nanoseconds times units a second
+    int32_t left, most; // in front, like those of h2_limits: every request needs them
+    int64_t parts;      // of a unit that has been refilled, in nanoseconds times units a second
     uint32_t per_second;
 } h2_budget;
 

@@ -28,11 +28,9 @@ enum { H2_TABLE_OCTETS = 4096 }; // of either compression table, at most
 
 static session *h2_protocol_begin(skua_worker *w)
 {
-    h2_session *s = counted_zeroed(&w->memory, sizeof *s);
+    h2_session *s = h2_session_new(w);
     if (!s) return NULL;
     s->base.protocol = &h2_protocol;
-    s->base.worker = w;
-    s->base.out = &s->out;
     s->base.rests_from_ns = w->loop.now_ns;
     s->send_window = s->initial_window = s->recv_window = H2_WINDOW_INITIAL;
     s->paid_window = H2_WINDOW_INITIAL;
@@ -42,7 +40,7 @@ static session *h2_protocol_begin(skua_worker *w)
     h2_limits_init(&s->limits, &w->config->http2, w->loop.now_ns);
     if (!h2_session_work(s)) {
         h2_session_idle(s);
-        counted_free(s);
+        h2_session_free(s);
         return NULL;
     }
     h2_signal_greet(s);
@@ -55,7 +53,7 @@ static void h2_protocol_end(session *base, skua_end how)
     h2_ending_streams(s, how);
     h2_ending_lingering(s);
     if (s->work) {
-        out_queue *out = &s->out;
+        out_queue *out = s->base.out;
         out_pop(out, out->octets);
     }
     h2_session_idle(s);
@@ -64,7 +62,7 @@ static void h2_protocol_end(session *base, skua_end how)
     counted_free(s->early);
     hpack_decoder_deinit(&s->decoder);
     hpack_encoder_deinit(&s->encoder);
-    counted_free(s);
+    h2_session_free(s);
 }
 
 // Idle for too long, or the server is being stopped or drained. A client of a server that drains may be about to
@@ -103,7 +101,7 @@ static bool h2_protocol_received(session *base, const char *octets, size_t len)
     if (s->base.worker->disk.retiring) h2_protocol_warn(s);
     h2_signal_credit_all(s);
     h2_schedule_fill(s);
-    return s->out.octets && s->streams == 0 && s->stage == H2_OPEN && s->in_len == 0 &&
+    return s->base.out->octets && s->streams == 0 && s->stage == H2_OPEN && s->in_len == 0 &&
            s->block_stream == 0;
 }
 
@@ -119,7 +117,7 @@ static bool h2_protocol_sent(session *base)
 {
     h2_session *s = h2_session_of(base);
     if (!s->work) return false;
-    if (s->out.octets == 0) s->limits.replies = 0;
+    if (s->base.out->octets == 0) s->limits.replies = 0;
     h2_ending_release(s);
     if (s->waiting) h2_admission_run(s); // perhaps for room
     h2_signal_credit_all(s);
@@ -153,8 +151,9 @@ static bool h2_protocol_wants_input(const session *base)
 {
     const h2_session *s = h2_session_of_const(base);
     if (s->stage == H2_FAILED || s->peer_over) return false;
-    return !s->work || (s->limits.replies < h2_config(s)->http2.replies_max &&
-                        s->out.octets <= s->base.worker->out_octets_max && !out_is_full(&s->out));
+    return !s->work ||
+           (s->limits.replies < h2_config(s)->http2.replies_max &&
+            s->base.out->octets <= s->base.worker->out_octets_max && !out_is_full(s->base.out));
 }
 
 // ---- What becomes of the connection ----
@@ -198,7 +197,7 @@ static void h2_protocol_end_left(h2_session *s)
 
 static bool h2_protocol_is_idle(const h2_session *s)
 {
-    return !s->work || (s->streams == 0 && s->out.octets == 0);
+    return !s->work || (s->streams == 0 && s->base.out->octets == 0);
 }
 
 // Whether something has begun that the client is to complete within a head's time: the preface, a
@@ -240,7 +239,7 @@ static bool h2_protocol_close_half(session *base)
 static session_wait h2_protocol_awaits(const session *base)
 {
     const h2_session *s = h2_session_of_const(base);
-    if (s->out.octets) return SESSION_AWAITS_PEER;
+    if (s->base.out->octets) return SESSION_AWAITS_PEER;
     return h2_protocol_is_begun(s) ? SESSION_AWAITS_HEAD : SESSION_AWAITS_HANDLER;
 }
 

@@ -52,8 +52,8 @@ void h2_schedule_fill(h2_session *s)
     enum { SEGMENTS_MIN = 4 }; // of a frame: its head and two pieces, and one for luck
     uint64_t most = s->base.worker->out_octets_max;
     if (most > H2_QUEUED_OCTETS_MAX) most = H2_QUEUED_OCTETS_MAX;
-    while (s->ready_mask && s->send_window > 0 && s->out.octets < most &&
-           out_segments_left(&s->out) >= SEGMENTS_MIN && s->stage != H2_FAILED)
+    while (s->ready_mask && s->send_window > 0 && s->base.out->octets < most &&
+           out_segments_left(s->base.out) >= SEGMENTS_MIN && s->stage != H2_FAILED)
         h2_schedule_serve(h2_ready_choose(s));
 }
 

@@ -22,7 +22,7 @@ __attribute__((noinline)) static void h2_session_await_rest(skua_worker *w)
 __attribute__((noinline)) static bool h2_session_remember(h2_session *s)
 {
     skua_worker *w = s->base.worker;
-    h2_memory *memory = counted_alloc(&w->memory, sizeof *memory);
+    h2_memory *memory = counted_alloc_lined(&w->memory, sizeof *memory, 0);
     if (!memory) return false;
     memset(&memory->kept, 0, sizeof *memory - offsetof(h2_memory, kept));
     memory->opening.status = 0;
@@ -69,10 +69,33 @@ static void h2_session_forget(h2_session *s)
     s->memory = NULL;
     h2_run_deinit(&memory->run);
     counted_free(memory->kept);
-    counted_free(memory);
+    counted_free_lined(memory);
 }
 
 // ---- What it works with ----
+
+// A connection in the clear sends the queue itself.
+static void h2_session_queue(h2_session *s, out_queue *out)
+{
+    s->base.out = out;
+    if (s->base.link.transport) return;
+    if (s->base.link.stream) s->base.link.stream->out = out;
+}
+
+h2_session *h2_session_new(skua_worker *w)
+{
+    h2_session *s = counted_alloc_lined(&w->memory, sizeof *s, H2_SESSION_HOT);
+    if (!s) return NULL;
+    memset(s, 0, sizeof *s);
+    s->base.worker = w;
+    s->base.out = &w->h2.nothing;
+    return s;
+}
+
+void h2_session_free(h2_session *s)
+{
+    counted_free_lined(s);
+}
 
 bool h2_session_work(h2_session *s)
 {
@@ -83,7 +106,8 @@ bool h2_session_work(h2_session *s)
     if (work) w->h2.free_works = work->next;
     else work = counted_zeroed(&w->memory, sizeof *work);
     if (!work) return false;
-    out_init(&s->out, &w->blocks, work->segments, H2_SEGMENTS);
+    out_init(&work->out, &w->blocks, work->segments, H2_SEGMENTS);
+    h2_session_queue(s, &work->out);
     s->work = work;
     return true;
 }
@@ -93,9 +117,10 @@ void h2_session_pause(h2_session *s)
     h2_work *work = s->work;
     if (!work) return;
     skua_worker *w = s->base.worker;
-    SKUA_ASSERT(s->streams == 0 && s->out.octets == 0);
+    SKUA_ASSERT(s->streams == 0 && s->base.out->octets == 0);
     SKUA_ASSERT(!s->ready_mask && !work->leaving && !work->kicked && !work->resumed);
-    out_deinit(&s->out);
+    out_deinit(&work->out);
+    h2_session_queue(s, &w->h2.nothing);
     if (work->staging) block_give(&w->blocks, &work->staging);
     s->work = NULL;
     work->next = w->h2.free_works;
@@ -116,7 +141,7 @@ static void h2_session_rest_since(skua_worker *w, int64_t since_ns)
     for (h2_memory *at = w->h2.memories, *next; at; at = next) {
         next = at->next;
         h2_session *s = at->session;
-        bool idles = s->base.idles && s->streams == 0 && s->out.octets == 0;
+        bool idles = s->base.idles && s->streams == 0 && s->base.out->octets == 0;
         if (idles && s->heard_ns <= since_ns && s->base.rests_from_ns <= since_ns)
             h2_session_idle(s);
     }

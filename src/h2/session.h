@@ -75,6 +75,7 @@ typedef struct h2_work h2_work;
 
 struct h2_work {
     h2_work *next; // free
+    out_queue out; // the session's
     // All of them are NULL between two sessions.
     h2_stream *buckets[H2_BUCKETS];
     h2_ready ready[H2_URGENCIES][2];   // by stream number, and in turn: incremental ones
@@ -122,14 +123,14 @@ typedef enum h2_stage {
     H2_FAILED  // of the connection: what is queued says why
 } h2_stage;
 
+// Of many connections each has left the processor's cache when it has its turn, and every line of it that a request needs
+// is waited for. So what every request needs lies in four lines: three from the last members of base to the first of limits,
+// and one with the end of encoder and the beginning of decoder. h2_session_new puts them where lines begin.
 struct h2_session {
-    session base; // first
-    out_queue out;
+    session base;      // first
     h2_work *work;     // NULL: nothing is under way
     h2_memory *memory; // NULL: it has rested for a second
 
-    // Every request needs these. They lie in a few lines of the cache: of many connections, each has left it when it
-    // has its turn.
     int32_t send_window;    // octets, of the connection
     int32_t initial_window; // of a stream, as the client wants it
     int32_t recv_window;    // of the connection, that the client has left
@@ -152,8 +153,6 @@ struct h2_session {
     int64_t heard_ns;       // when octets came last
     int64_t settings_ns;    // when ours were sent that are not acknowledged; 0: all are
     h2_limits limits;
-    hpack_encoder encoder;
-    hpack_decoder decoder;
 
     // Input. A frame in part, with its head, is kept in in.
     char *in;
@@ -170,12 +169,30 @@ struct h2_session {
     char *block;
     uint32_t block_len, block_room;
 
+    hpack_encoder encoder;
+    hpack_decoder decoder;
+
     uint32_t paid_window;                     // what send_window was when content was counted last
     uint32_t goaway_stream;                   // the highest that is taken, from H2_LEAVES on
     uint32_t turn;                            // frames that streams have had
     uint64_t reset_by_us[H2_REMEMBERED / 64]; // of the last streams: see h2/limits.h
     int64_t shut_ns; // since when streams wait for the window of the connection; 0: none does
 };
+
+enum {
+    H2_SESSION_HOT = offsetof(h2_session, base.link.peer_is_done),
+    H2_SESSION_HOT_END = offsetof(h2_session, limits.resets.parts),
+    H2_SESSION_CODED = offsetof(h2_session, encoder.is_resized),
+    H2_SESSION_CODED_END = offsetof(h2_session, decoder.table)
+};
+
+_Static_assert(sizeof(void *) != 8 ||
+                   (H2_SESSION_HOT_END - H2_SESSION_HOT - 1) / BUDGET_LINE_OCTETS == 2,
+               "three lines");
+_Static_assert(sizeof(void *) != 8 ||
+                   (H2_SESSION_CODED - H2_SESSION_HOT) / BUDGET_LINE_OCTETS ==
+                       (H2_SESSION_CODED_END - H2_SESSION_HOT - 1) / BUDGET_LINE_OCTETS,
+               "one line");
 
 static inline h2_session *h2_session_of(session *base)
 {
@@ -192,28 +209,31 @@ static inline const skua_config *h2_config(const h2_session *s)
     return s->base.worker->config;
 }
 
+// A session that is all zero but for its worker and its queue; NULL when memory ran out. And gives it back.
+h2_session *h2_session_new(skua_worker *w);
+void h2_session_free(h2_session *s);
+
 // Takes the memory that it needs while anything is under way. Returns: false when memory ran out.
 bool h2_session_work(h2_session *s);
 
-// Asks for the memory of a session that is about to be used, all at once. Of a thousand connections each
-// has left the processor's cache by the time that it has its turn, and its lines would come one by one.
+// Asks for the lines of a session that is about to be used, all at once: they would come one by one.
 static inline void h2_session_near(const session *base)
 {
-    enum { CACHE_LINE = 64, FIRST = offsetof(h2_session, base.progress.moved) };
-    const char *at = (const char *)base;
-    for (size_t i = FIRST; i < offsetof(h2_session, in); i += CACHE_LINE)
-        __builtin_prefetch(at + i);
+    const char *hot = (const char *)base + H2_SESSION_HOT;
+    __builtin_prefetch(hot);
+    __builtin_prefetch(hot + BUDGET_LINE_OCTETS);
+    __builtin_prefetch(hot + 2 * BUDGET_LINE_OCTETS);
+    __builtin_prefetch((const char *)base + H2_SESSION_CODED);
 }
 
-// The same for what it remembers.
+// The same for what it remembers, of a usual request: one line of the opening, three of the run.
 static inline void h2_session_memory_near(const h2_session *s)
 {
-    enum { CACHE_LINE = 64, USUAL_OPENING_OCTETS = 48, USUAL_RUN_OCTETS = 192 };
-    const char *opening = (const char *)&s->memory->opening, *run = (const char *)&s->memory->run;
-    __builtin_prefetch(opening);
-    __builtin_prefetch(opening + USUAL_OPENING_OCTETS);
-    for (size_t i = 0; i < USUAL_RUN_OCTETS; i += CACHE_LINE)
-        __builtin_prefetch(run + i);
+    const char *run = (const char *)&s->memory->run;
+    __builtin_prefetch(&s->memory->opening);
+    __builtin_prefetch(run);
+    __builtin_prefetch(run + BUDGET_LINE_OCTETS);
+    __builtin_prefetch(run + 2 * BUDGET_LINE_OCTETS);
 }
 
 // The blocks of prepared responses that it remembers; NULL when memory ran out.

@@ -16,7 +16,7 @@ void h2_signal_send(h2_session *s, h2_type type, uint8_t flags, uint32_t stream,
 {
     size_t len = H2_HEAD_OCTETS + payload.len;
     SKUA_ASSERT(len <= H2_CONTROL_OCTETS_MAX);
-    char *at = out_reserve(&s->out, len, NULL);
+    char *at = out_reserve(s->base.out, len, NULL);
     if (!at) {
         h2_session_break(s);
         return;
@@ -26,7 +26,7 @@ void h2_signal_send(h2_session *s, h2_type type, uint8_t flags, uint32_t stream,
                                        .flags = flags,
                                        .stream = stream });
     if (payload.len) memcpy(at, payload.ptr, payload.len);
-    out_commit(&s->out, len);
+    out_commit(s->base.out, len);
 }
 
 static char *h2_signal_put(char *at, h2_setting setting, uint32_t value)

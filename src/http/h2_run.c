@@ -108,7 +108,7 @@ static void h2_run_remember(h2_run *run, const h2_run_mark *mark, const hpack_de
 static BASE_INLINE_ALWAYS bool h2_run_is_last(const h2_run *run, const hpack_decoder *d,
                                               const unsigned char *at, size_t len)
 {
-    return len == run->len && run->changes == d->table.changes &&
+    return len == run->len && run->changes == d->changes &&
            octets_equal_at_once((const char *)at, run->octets, len);
 }
 
@@ -124,7 +124,7 @@ static void h2_run_end(h2_run *run, const h2_run_mark *mark, const hpack_decoder
         return;
     }
     run->is_known = false;
-    run->changes = d->table.changes;
+    run->changes = d->changes;
     run->len = (uint8_t)len;
     memcpy(run->octets, mark->at, len);
 }

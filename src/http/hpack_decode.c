@@ -156,6 +156,7 @@ static bool hpack_take_string(const hpack_string *s, char **room, slice *out)
 
 static hpack_event hpack_add_field(hpack_decoder *d, hpack_field *field)
 {
+    d->changes++;
     switch (hpack_table_add(&d->table, field)) {
     case HPACK_ADDED:
     case HPACK_TOO_LARGE: return HPACK_FIELD;
@@ -235,6 +236,7 @@ static bool hpack_read_size_update(hpack_decoder *d)
     if (size > d->table_octets_max) return false;
     d->updates_left--;
     d->size_updates++;
+    d->changes++;
     hpack_table_resize(&d->table, size);
     return true;
 }

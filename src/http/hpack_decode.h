@@ -17,10 +17,11 @@ typedef enum hpack_event {
 } hpack_event;
 
 typedef struct hpack_decoder {
-    hpack_table table;
+    uint64_t changes; // of the table, so far: as long as they are the same, so is the table
     const unsigned char *at, *end; // of the block
     uint32_t text_room;
-    uint8_t updates_left;       // that may come in this block; 0 behind its first field
+    uint8_t updates_left; // that may come in this block; 0 behind its first field
+    hpack_table table;
     char *text;                 // strings of the last field, out of Huffman's code; or NULL
     uint32_t table_octets_max;  // what the peer was told
     uint32_t string_octets_max; // longer ones are not kept

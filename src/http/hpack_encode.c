@@ -132,6 +132,7 @@ char *hpack_encode_size(hpack_encoder *e, char *at)
         at = hpack_put_integer(at, HPACK_PUT_SIZE, HPACK_PUT_SIZE - 1, e->least_octets);
         hpack_table_resize(&e->table, e->least_octets);
     }
+    e->changes++;
     at = hpack_put_integer(at, HPACK_PUT_SIZE, HPACK_PUT_SIZE - 1, e->next_octets);
     hpack_table_resize(&e->table, e->next_octets);
     hpack_table_trim(&e->table);
@@ -274,6 +275,7 @@ static bool hpack_add(hpack_encoder *e, unsigned place, unsigned index, slice na
         .name = name, .value = value, .octets = (uint32_t)octets, .id = (uint8_t)index
     };
     if (octets > e->table.size_max / HPACK_ENTRY_SHARE || !hpack_has_places(e)) return false;
+    e->changes++;
     if (hpack_table_add(&e->table, &field) != HPACK_ADDED) return false;
     e->places[place] = e->added++;
     return true;

@@ -28,6 +28,8 @@ typedef enum hpack_indexing {
     HPACK_INDEXING_NEVER // nor may anybody else who sends it on
 } hpack_indexing;
 
+// A response like the one before needs the last two members alone: a session has its decoder, whose first members are the
+// ones for a request like the one before, behind its encoder.
 typedef struct hpack_encoder {
     hpack_table table;
     uint16_t *places;      // of entries, by hash; NULL: none yet
@@ -36,6 +38,7 @@ typedef struct hpack_encoder {
     uint32_t least_octets; // its least size since the last block
     uint16_t added;        // entries so far
     bool is_resized;       // the next block begins with size updates
+    uint64_t changes;      // of the table, so far: as long as they are the same, so is the table
 } hpack_encoder;
 
 // table_octets: how many the table has at most; not more than HPACK_TABLE_OCTETS_AT_FIRST.

@@ -45,7 +45,6 @@ static void hpack_table_evict(hpack_table *t, uint32_t size_max)
 void hpack_table_resize(hpack_table *t, uint32_t size_max)
 {
     SKUA_ASSERT(size_max <= HPACK_TABLE_OCTETS_MAX);
-    t->changes++;
     t->size_max = size_max;
     hpack_table_evict(t, size_max);
 }
@@ -131,7 +130,6 @@ static void hpack_table_append(hpack_table *t, hpack_field *field)
 
 hpack_added hpack_table_add(hpack_table *t, hpack_field *field)
 {
-    t->changes++;
     if (field->octets > t->size_max) {
         hpack_table_evict(t, 0);
         return HPACK_TOO_LARGE;

@@ -31,7 +31,6 @@ typedef struct hpack_table {
     uint32_t end;      // and those with them that have not
     uint32_t size;     // by RFC 7541 §4.1
     uint32_t size_max; // what the size may be at most
-    uint64_t changes;  // so far: as long as they are the same, so is the table
 } hpack_table;
 
 typedef enum hpack_added { HPACK_ADDED, HPACK_TOO_LARGE, HPACK_NOT_ADDED } hpack_added;

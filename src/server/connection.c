@@ -144,7 +144,7 @@ void connection_retire(connection *conn)
 // Where it is, the connection stays until the peer has it, whoever has closed what.
 static bool connection_has_tail(const connection *conn)
 {
-    return conn->session && conn->session->progress.moved > CONNECTION_TAIL_OCTETS &&
+    return conn->session && conn->session->moved > CONNECTION_TAIL_OCTETS &&
            io_unsent(&conn->worker->self.loop, &conn->stream);
 }
 
@@ -333,7 +333,7 @@ static void connection_replay(connection *conn)
     size_t len = conn->early;
     conn->early = 0;
     if (len == 0) return;
-    conn->session->progress.moved += len;
+    conn->session->moved += len;
     (void)conn->session->protocol->received(conn->session, connection_early, len);
 }
 
@@ -389,7 +389,7 @@ bool connection_hand(connection *conn, slice octets)
 {
     if (!connection_activate(conn, octets)) return false;
     session *s = conn->session;
-    s->progress.moved += octets.len;
+    s->moved += octets.len;
     return s->protocol->received(s, octets.ptr, octets.len);
 }
 
@@ -411,7 +411,7 @@ static void connection_sent(io_stream *stream, uint64_t n)
     connection *conn = connection_of(stream);
     session *s = conn->session;
     if (!s) return;
-    s->progress.moved += n;
+    s->moved += n;
     if (CONNECTION_CALL(s, sent, s) && conn->state == CONNECTION_STREAM) return;
     connection_settle(conn);
 }
@@ -426,7 +426,7 @@ static BASE_INLINE_ALWAYS void connection_send_answers(connection *conn, session
         connection_sent(&conn->stream, n);
         return;
     }
-    s->progress.moved += n;
+    s->moved += n;
 }
 
 static void connection_received(io_stream *stream, char *octets, size_t len)
@@ -438,7 +438,7 @@ static void connection_received(io_stream *stream, char *octets, size_t len)
     }
     if (!connection_activate(conn, slice_make(octets, len))) return;
     session *s = conn->session;
-    s->progress.moved += len;
+    s->moved += len;
     if (CONNECTION_CALL(s, received, s, octets, len)) connection_send_answers(conn, s);
     else connection_settle(conn);
 }

@@ -139,7 +139,7 @@ static void transported_sent(io_stream *stream, uint64_t n)
     transport *t = transport_of(stream);
     session *s = conn->session;
     transported_count(t, transported_loop(conn), n);
-    if (s) s->progress.moved += n;
+    if (s) s->moved += n;
     if (t->wire.octets) return;
     uint64_t left = t->table->left(t);
     if (!s) {
