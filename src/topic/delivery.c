@@ -33,6 +33,13 @@ static void delivery_end(server_worker *w, topic_letter *l)
     gate_leave(&w->posting);
 }
 
+// A long message that is compressed for each reader takes time as many readers do.
+static void delivery_spend(struct topic_table *table, size_t own_octets)
+{
+    size_t readers = 1 + own_octets / TOPIC_TURN_OWN;
+    table->readers_left -= readers < table->readers_left ? (unsigned)readers : table->readers_left;
+}
+
 // Hands the first publication out, as far as the turn goes.
 static void delivery_hand_out(struct topic_table *table)
 {
@@ -45,9 +52,8 @@ static void delivery_hand_out(struct topic_table *table)
     while (table->cursor && table->readers_left > 0) {
         topic_seat *seat = table->cursor;
         table->cursor = seat->next;
-        table->readers_left--;
         skua_request *reader = reader_of(seat);
-        if (reader) reader_hand(reader, what, table->is_alone);
+        delivery_spend(table, reader ? reader_hand(reader, what, table->is_alone) : 0);
     }
 }
 

@@ -43,7 +43,7 @@ static void reader_keep(void *user)
     topic_message_keep(user);
 }
 
-static void reader_hand_message(skua_request *r, topic_message *p, bool is_alone)
+static size_t reader_hand_message(skua_request *r, topic_message *p, bool is_alone)
 {
     ws_shared shared = { .frame = p->frame,
                          .payload = p->message,
@@ -54,22 +54,22 @@ static void reader_hand_message(skua_request *r, topic_message *p, bool is_alone
                          .release = topic_message_release,
                          .user = p };
     ws_session *s = ws_shared_session(r);
-    if (!s || s->socket.value == p->except.value || (p->manner & TOPIC_FOR_EVENTS)) return;
+    if (!s || s->socket.value == p->except.value || (p->manner & TOPIC_FOR_EVENTS)) return 0;
+    size_t own = ws_shared_own_octets(s, p->message.len);
     unsigned bits = ws_shared_bits(s, p->message.len);
     if (bits && topic_message_deflated(p, r->worker, bits, &shared.frame, &shared.payload))
         shared.opcode = (ws_opcode)((unsigned)shared.opcode | WS_COMPRESSED);
     ws_shared_send(s, &shared);
+    return own;
 }
 #endif
 
-void reader_hand(skua_request *r, topic_message *p, bool is_alone)
+size_t reader_hand(skua_request *r, topic_message *p, bool is_alone)
 {
-    if (r->life != LIFE_GOES_ON) return;
+    if (r->life != LIFE_GOES_ON) return 0;
 #ifndef SKUA_NO_WEBSOCKET
-    if (r->is_socket) {
-        reader_hand_message(r, p, is_alone);
-        return;
-    }
+    if (r->is_socket) return reader_hand_message(r, p, is_alone);
 #endif
     if (reader_is_one(r)) reader_hand_event(r, p);
+    return 0;
 }

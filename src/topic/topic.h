@@ -21,6 +21,7 @@ enum {
     TOPIC_SEATS_MAX = 1024,   // topics of a reader
     TOPIC_TURN_READERS = 512, // readers of a worker that are handed publications in one turn
     TOPIC_TURN_ALONE = 64,    // the same while a worker has one publication to hand out
+    TOPIC_TURN_OWN = 4096,    // octets compressed for one reader alone that count as another reader
     TOPIC_PENDING_OCTETS_MAX = 16777216 // of publications of a server that are on their way
 };
 

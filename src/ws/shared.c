@@ -29,6 +29,12 @@ static bool ws_shared_is_for_own_stream(const ws_session *s, const ws_shared *sh
     return s->deflate && !ws_deflate_shared_bits(s->deflate, shared->message.len);
 }
 
+size_t ws_shared_own_octets(const ws_session *s, size_t octets)
+{
+    bool is_compressed = s->deflate && octets >= s->endpoint->desc.deflate_octets_min;
+    return is_compressed && !ws_deflate_shared_bits(s->deflate, octets) ? octets : 0;
+}
+
 static void ws_shared_queue(ws_session *s, const ws_shared *shared)
 {
     skua_status status = ws_shared_is_for_own_stream(s, shared)

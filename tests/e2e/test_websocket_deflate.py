@@ -4,6 +4,7 @@
 import functools
 import os
 import random
+import select
 import struct
 import zlib
 
@@ -707,3 +708,22 @@ def test_the_log_counts_messages_as_they_are(server):
     assert socket.closed() == (1000, "")
     socket.leave()
     assert eventually(lambda: "messages in 1 (5000 octets), out 1 (5000 octets)" in server.out_text())
+
+
+def test_a_long_publication_to_windows_of_their_own(server):
+    """It is compressed for each reader, and others are served between a few of them."""
+    readers = [Deflating(server, "/topic-dedicated", "client_max_window_bits=12", down=12) for _ in range(100)]
+    other, text, turns = Socket(server, "/turns"), words(100_000), 0
+    with server.connect() as publisher:
+        publisher.send(posted("/publish", text.encode()))
+        waiting = {reader.connection.socket for reader in readers}
+        waiting -= set(select.select(list(waiting), [], [])[0])
+        while waiting:
+            other.send(frame(TEXT, "turn?"))
+            turns += other.message().isdigit()
+            waiting -= set(select.select(list(waiting), [], [], 0)[0])
+        assert publisher.response().status == 200
+    assert turns >= 10
+    assert all(reader.frame() == (TEXT, text.encode()) for reader in readers)
+    for socket in (*readers, other):
+        socket.leave()
