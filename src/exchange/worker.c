@@ -30,6 +30,13 @@ void worker_look_for_rest(skua_worker *w)
     if (!w->parking.due) io_deadline_set(&w->loop.timers, &w->parking, worker_rest_ns);
 }
 
+// A block is marked by one look and freed by the next.
+void worker_free_rest(skua_worker *w)
+{
+    w->parking_frees = 2;
+    worker_look_for_rest(w);
+}
+
 void worker_free_requests(skua_worker *w)
 {
     worker_free_gone(w);

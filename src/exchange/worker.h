@@ -105,7 +105,7 @@ struct skua_worker {
     struct ws_session *sockets; // WebSockets that are not closed, nor parked
     pool parked;                // those that are parked: see ws/parked.h
     io_deadline parking;        // when those are looked for that have been idle for a while
-    bool parking_frees;         // some were parked since the last look, or memory was freed at it
+    uint8_t parking_frees;      // looks that may still find something to free
     size_t parking_freed;       // octets since the system has had them back
     int64_t woken_ns;           // the turn in which so many parked ones were woken to be used
     unsigned woken;
@@ -169,6 +169,9 @@ void worker_free_requests(skua_worker *w);
 
 // Looks in a second for WebSockets that have been idle, unless it is about to.
 void worker_look_for_rest(skua_worker *w);
+
+// The same, and frees what the worker has of sessions, requests and blocks since some rest.
+void worker_free_rest(skua_worker *w);
 
 // Frees those of them that have not been used since the last sweep.
 // Returns: octets that were freed.

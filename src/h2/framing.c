@@ -44,7 +44,7 @@ static bool h2_framing_is_free(const h2_stream *stream, size_t octets)
 {
     const h2_session *s = h2_stream_session(stream);
     return h2_backlog_octets(stream) == 0 && s->base.out->octets < H2_QUEUED_OCTETS_MAX &&
-           !out_is_full(s->base.out) && octets <= h2_framing_window(stream);
+           !h2_session_queue_is_full(s) && octets <= h2_framing_window(stream);
 }
 
 static void h2_framing_count(h2_stream *stream, size_t octets)
@@ -599,7 +599,7 @@ bool h2_framing_move(h2_stream *stream)
     h2_session *s = h2_stream_session(stream);
     out_queue *from = &stream->backlog->out;
     size_t octets = h2_framing_payload(s, stream);
-    if (octets == 0 || out_segments_left(s->base.out) < 2) return false;
+    if (octets == 0 || h2_session_segments_left(s) < 2) return false;
     const out_segment *first = out_segment_at(from, 0);
     if (octets > first->len) octets = (size_t)first->len;
     bool last = octets == from->octets && stream->finished && !h2_framing_trailers(stream) &&
@@ -639,7 +639,7 @@ static skua_status h2_framing_inform(skua_request *r, int status, const skua_fie
 {
     h2_session *s = h2_framing_session(r);
     size_t room = H2_HEAD_OCTETS + H2_HEAD_AROUND + octets + count * HPACK_FIELD_AROUND;
-    bool full = out_is_full(s->base.out) || s->base.out->octets >= r->worker->out_octets_max;
+    bool full = h2_session_queue_is_full(s) || s->base.out->octets >= r->worker->out_octets_max;
     if (full || room > BLOCK_OCTETS) return SKUA_ELIMIT;
     char *start = out_reserve(s->base.out, room, NULL);
     if (!start) return SKUA_ENOMEM;

@@ -153,7 +153,7 @@ static bool h2_protocol_wants_input(const session *base)
     if (s->stage == H2_FAILED || s->peer_over) return false;
     return !s->work ||
            (s->limits.replies < h2_config(s)->http2.replies_max &&
-            s->base.out->octets <= s->base.worker->out_octets_max && !out_is_full(s->base.out));
+            s->base.out->octets <= s->base.worker->out_octets_max && !h2_session_queue_is_full(s));
 }
 
 // ---- What becomes of the connection ----

@@ -53,7 +53,7 @@ void h2_schedule_fill(h2_session *s)
     uint64_t most = s->base.worker->out_octets_max;
     if (most > H2_QUEUED_OCTETS_MAX) most = H2_QUEUED_OCTETS_MAX;
     while (s->ready_mask && s->send_window > 0 && s->base.out->octets < most &&
-           out_segments_left(s->base.out) >= SEGMENTS_MIN && s->stage != H2_FAILED)
+           h2_session_segments_left(s) >= SEGMENTS_MIN && s->stage != H2_FAILED)
         h2_schedule_serve(h2_ready_choose(s));
 }
 

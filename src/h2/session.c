@@ -10,6 +10,8 @@
 
 static const int64_t h2_session_rest_ns = 1000000000;
 
+static const size_t h2_segments_octets = H2_SEGMENTS * sizeof(out_segment);
+
 // ---- What it remembers ----
 
 __attribute__((noinline)) static void h2_session_await_rest(skua_worker *w)
@@ -53,8 +55,9 @@ static size_t h2_session_remembered(const h2_memory *memory)
 
 size_t h2_session_octets(const h2_session *s)
 {
-    return sizeof *s + (s->work ? sizeof *s->work : 0) +
-           (s->memory ? h2_session_remembered(s->memory) : 0);
+    const h2_work *work = s->work;
+    size_t works_with = work ? sizeof *work + (work->segments ? h2_segments_octets : 0) : 0;
+    return sizeof *s + works_with + (s->memory ? h2_session_remembered(s->memory) : 0);
 }
 
 // The table of our encoder goes too: the client is told so when there is something to send again.
@@ -82,6 +85,22 @@ static void h2_session_queue(h2_session *s, out_queue *out)
     if (s->base.link.stream) s->base.link.stream->out = out;
 }
 
+static void h2_work_free(h2_work *work)
+{
+    counted_free(work->segments);
+    counted_free(work);
+}
+
+static h2_work *h2_work_new(skua_worker *w)
+{
+    h2_work *work = counted_zeroed(&w->memory, sizeof *work);
+    if (!work) return NULL;
+    work->segments = counted_alloc(&w->memory, h2_segments_octets);
+    if (work->segments) return work;
+    counted_free(work);
+    return NULL;
+}
+
 h2_session *h2_session_new(skua_worker *w)
 {
     h2_session *s = counted_alloc_lined(&w->memory, sizeof *s, H2_SESSION_HOT);
@@ -104,7 +123,7 @@ bool h2_session_work(h2_session *s)
     skua_worker *w = s->base.worker;
     h2_work *work = w->h2.free_works;
     if (work) w->h2.free_works = work->next;
-    else work = counted_zeroed(&w->memory, sizeof *work);
+    else work = h2_work_new(w);
     if (!work) return false;
     out_init(&work->out, &w->blocks, work->segments, H2_SEGMENTS);
     h2_session_queue(s, &work->out);
@@ -123,8 +142,12 @@ void h2_session_pause(h2_session *s)
     h2_session_queue(s, &w->h2.nothing);
     if (work->staging) block_give(&w->blocks, &work->staging);
     s->work = NULL;
-    work->next = w->h2.free_works;
-    w->h2.free_works = work;
+    if (work->segments) {
+        work->next = w->h2.free_works;
+        w->h2.free_works = work;
+    } else {
+        h2_work_free(work);
+    }
     if (w->pressure >= BUDGET_SCARCE) h2_session_forget(s);
 }
 
@@ -136,14 +159,56 @@ void h2_session_idle(h2_session *s)
 
 // ---- Rest ----
 
+// Whether all of its streams are parked tunnels, and nothing is under way.
+static bool h2_session_has_parked_alone(const h2_session *s)
+{
+    const h2_work *work = s->work;
+    if (!work || work->out.octets || s->ready_mask || work->waiting) return false;
+    if (work->leaving || work->kicked || work->resumed) return false;
+    for (size_t i = 0; i < H2_BUCKETS; i++) {
+        for (const h2_stream *at = work->buckets[i]; at; at = at->by_number)
+            if (!at->parked) return false;
+    }
+    return true;
+}
+
+static bool h2_session_refill(out_queue *out)
+{
+    h2_work *work = (h2_work *)(void *)((char *)out - offsetof(h2_work, out));
+    work->segments = counted_alloc(out->store->memory, h2_segments_octets);
+    if (!work->segments) return false;
+    out->segments = work->segments;
+    out->first = 0;
+    out->room = H2_SEGMENTS;
+    return true;
+}
+
+// Blocks that the worker keeps of it are freed with what parked sockets gave back.
+static void h2_session_give_segments(skua_worker *w, h2_work *work)
+{
+    out_rest(&work->out);
+    if (work->staging) block_give(&w->blocks, &work->staging);
+    counted_free(work->segments);
+    work->segments = NULL;
+    work->out.room = 0;
+    work->out.refill = h2_session_refill;
+    worker_free_rest(w);
+}
+
+static void h2_session_rest(h2_session *s)
+{
+    bool idles = s->base.idles && s->streams == 0 && s->base.out->octets == 0;
+    if (idles) h2_session_idle(s);
+    else if (h2_session_has_parked_alone(s) && s->work->segments)
+        h2_session_give_segments(s->base.worker, s->work);
+}
+
 static void h2_session_rest_since(skua_worker *w, int64_t since_ns)
 {
     for (h2_memory *at = w->h2.memories, *next; at; at = next) {
         next = at->next;
         h2_session *s = at->session;
-        bool idles = s->base.idles && s->streams == 0 && s->base.out->octets == 0;
-        if (idles && s->heard_ns <= since_ns && s->base.rests_from_ns <= since_ns)
-            h2_session_idle(s);
+        if (s->heard_ns <= since_ns && s->base.rests_from_ns <= since_ns) h2_session_rest(s);
     }
 }
 
@@ -152,7 +217,7 @@ void h2_session_free_all(skua_worker *w)
     while (w->h2.free_works) {
         h2_work *work = w->h2.free_works;
         w->h2.free_works = work->next;
-        counted_free(work);
+        h2_work_free(work);
     }
 }
 
@@ -170,7 +235,7 @@ static size_t h2_session_held(const skua_worker *w)
     for (const h2_memory *at = w->h2.memories; at; at = at->next)
         held += h2_session_remembered(at);
     for (const h2_work *at = w->h2.free_works; at; at = at->next)
-        held += sizeof *at;
+        held += sizeof *at + h2_segments_octets;
     return held;
 }
 

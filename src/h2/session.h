@@ -84,7 +84,7 @@ struct h2_work {
     h2_stream *resumed;                // those of which that is being done with
     h2_stream *waiting;                // for their handlers to begin, oldest first
     block *staging;                    // where a source writes; NULL: not taken
-    out_segment segments[H2_SEGMENTS]; // of out
+    out_segment *segments;             // H2_SEGMENTS of them, of out; NULL: given back
 };
 
 // The last requests of a session, as it remembers them for a second: most clients ask again soon, and alike.
@@ -236,6 +236,17 @@ static inline void h2_session_memory_near(const h2_session *s)
     __builtin_prefetch(run + 2 * BUDGET_LINE_OCTETS);
 }
 
+// How many segments there may be before its queue is full. Those that were given back come again with what is queued.
+static inline unsigned h2_session_segments_left(const h2_session *s)
+{
+    return s->base.out->room ? out_segments_left(s->base.out) : H2_SEGMENTS - OUT_SEGMENTS_KEPT;
+}
+
+static inline bool h2_session_queue_is_full(const h2_session *s)
+{
+    return out_is_full(s->base.out) && s->base.out->room;
+}
+
 // The blocks of prepared responses that it remembers; NULL when memory ran out.
 h2_kept *h2_session_kept(h2_session *s);
 
@@ -252,7 +263,8 @@ void h2_session_pause(h2_session *s);
 // Gives back all that an idle session does not need.
 void h2_session_idle(h2_session *s);
 
-// The worker's deadline has fired: does so with the sessions that have been idle for a second.
+// The worker's deadline has fired: does so with the sessions that have been idle for a second. Those with parked tunnels
+// alone give back what they need to send.
 void h2_session_rest_all(skua_worker *w);
 
 // Frees what is kept for the next sessions.

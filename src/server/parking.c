@@ -37,12 +37,6 @@ static void parking_forget_session(connection *conn)
     if (!conn->has_transport) conn->stream.out = NULL;
 }
 
-static void parking_looks(skua_worker *w)
-{
-    w->parking_frees = true;
-    worker_look_for_rest(w);
-}
-
 static void parking_park(io_stream *stream)
 {
     connection *conn = connection_of(stream);
@@ -60,7 +54,7 @@ static void parking_park(io_stream *stream)
     conn->parked = parked;
     conn->is_parked = true;
     parking_await(conn, ws_parked_due_ns(parked));
-    parking_looks(&conn->worker->self);
+    worker_free_rest(&conn->worker->self);
 }
 
 static void parking_counts(const ws_parked *parked, uint64_t counts[MEMO_COUNTS])
@@ -133,7 +127,7 @@ static ws_parked *parking_park_stream(skua_request *r)
     if (!parked) return NULL;
     parked->is_carried = true;
     parked->on.carrier = c;
-    parking_looks(c->session->worker);
+    worker_free_rest(c->session->worker);
     return parked;
 }
 
@@ -212,8 +206,7 @@ void parking_stop(server_worker *w)
 }
 
 // Sessions and requests that were given back since the last look are freed: there may be thousands of them, and
-// no socket that needs one soon. Blocks are freed at the look behind that. The system has the memory back when there is
-// much of it, or no more to come.
+// no socket that needs one soon. The system has the memory back when there is much of it, or no more to come.
 // Returns: whether there was anything.
 static bool parking_free(server_worker *w)
 {
@@ -237,7 +230,7 @@ static bool parking_free(server_worker *w)
 void parking_look(server_worker *w)
 {
     skua_worker *self = &w->self;
-    self->parking_frees = self->parking_frees && parking_free(w);
+    if (self->parking_frees && !parking_free(w)) self->parking_frees--;
     if (ws_sessions_rest(self) || self->parking_frees) worker_look_for_rest(self);
 }
 

@@ -410,6 +410,44 @@ static sim_client *visit_by_stream(const bed *b)
     return client;
 }
 
+// The connection's session has given back what it needs to send, and an allocation may fail as it takes that again.
+// Returns: whether one has.
+static bool send_on_stream(unsigned allocations)
+{
+    static const char frame[] = "\0\0\6\0\0\0\0\0\1\x81\4here";
+    uint64_t failures = memory_failures();
+    bed b;
+    open_bed(&b, false);
+    sim_client *client = visit_by_stream(&b);
+    const connection *conn = connection_of((io_stream *)(void *)pool_at(&b.worker->connections, 0));
+    assert_int_equal(conn->session->out->room, 0);
+    size_t before = sim_client_received(client).len;
+    memory_fail_after(allocations);
+    skua_status status = skua_socket_text(opened, SKUA_SLICE("here"));
+    memory_relax();
+    bed_turn_for(&b, second_ns / 10);
+    slice got = slice_from(sim_client_received(client), before);
+    bool has_failed = memory_failures() != failures, has_come = got.len >= sizeof frame - 1;
+    if (has_come) assert_memory_equal(got.ptr, frame, sizeof frame - 1);
+    assert_int_equal(has_come, !status);
+    assert_int_equal(closes, status == SKUA_ECLOSED);
+    if (!closes) assert_int_equal(skua_socket_text(opened, SKUA_SLICE("more")), SKUA_OK);
+    bed_turn_for(&b, 3 * second_ns);
+    assert_int_equal(b.worker->self.parked.in_use, !closes);
+    bed_close(&b);
+    assert_int_equal(closes, 1);
+    return has_failed;
+}
+
+static void test_a_session_of_parked_streams_without_memory(void **state)
+{
+    (void)state;
+    unsigned allocations = 0;
+    while (send_on_stream(allocations))
+        assert_in_range(++allocations, 1, ALLOCATIONS_MAX);
+    assert_true(allocations > 0);
+}
+
 // The end of the client is near, and is known before what it has sent is read, as that waits for room in the queue.
 static void test_the_end_of_a_client_does_not_overtake_its_octets(void **state)
 {
@@ -450,6 +488,7 @@ int main(void)
         cmocka_unit_test(test_a_close_that_leaves_in_part_is_told_over_tls),
 #endif
 #ifndef SKUA_NO_HTTP2
+        cmocka_unit_test(test_a_session_of_parked_streams_without_memory),
         cmocka_unit_test(test_the_end_of_a_client_does_not_overtake_its_octets),
 #endif
     };
