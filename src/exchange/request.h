@@ -131,15 +131,17 @@ struct skua_request {
     bool erring : 1;       // an error function of the program's runs
     bool headed : 1;       // middleware has been told of the response's head
     bool complained : 1;   // the log has a line about its handler, which has not answered
-    bool sited : 1;        // seat is set: it is for a site that is not the server's own
-    bool timed : 1;        // timeout_ns is its own
-    bool limited : 1;      // content_max is the route's, and so the limit of what is collected
     bool is_socket : 1;    // a WebSocket has its tunnel, and judges it
     bool paused : 1;       // its reader takes nothing for the moment
     bool reads_topics : 1; // topics is set
     bool unlogged : 1;     // the access log has no line about it
     bool stays_plain : 1;  // skua_compress_off
     bool rests : 1;        // its tunnel is to be parked when nothing is under way
+    // Those that a blocking handler may look at are apart from those that the worker may change meanwhile.
+    bool : 0;
+    bool sited : 1;   // seat is set: it is for a site that is not the server's own
+    bool timed : 1;   // timeout_ns is its own
+    bool limited : 1; // content_max is the route's, and so the limit of what is collected
     uint32_t holds;
     unsigned received_trailers_count;
     uint64_t entered;        // middleware that it has come to: bit i is number i of the set

@@ -6,6 +6,7 @@ import threading
 import time
 
 import pytest
+from h2_sockets import Http2
 from server import eventually, numbered
 from tls import HTTP2
 from wire import chunk, request
@@ -270,6 +271,23 @@ def test_a_handler_that_writes_waits_for_its_reader(launch_threads):
         connection.reset()
     assert eventually(lambda: counts(server)["finished"] == 1)
     assert counts(server)["gone"] == 1
+
+
+def test_a_blocking_handler_refuses_when_its_stream_has_been_reset(launch):
+    """It looks at the request while the worker ends that; tests with the thread sanitizer see whether both touch the same."""
+    server = launch(numbered, "threads")
+    connection = Http2(server)
+    numbers = [connection.h2.get_next_available_stream_id() + 2 * i for i in range(4)]
+    for number in numbers:
+        connection.h2.send_headers(number, [(":method", "GET"), (":scheme", connection.scheme), (":path", "/block/refuse/300"),
+                                            (":authority", "localhost")], end_stream=True)
+    connection.flush()
+    assert eventually(lambda: counts(server)["begun"] == 4)
+    for number in numbers:
+        connection.h2.reset_stream(number, 8)
+    connection.flush()
+    assert eventually(lambda: counts(server)["finished"] == 4)
+    assert server.get("/block/refuse/0").status == 409
 
 
 def test_events_of_a_blocking_handler(threads):

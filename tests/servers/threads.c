@@ -223,6 +223,16 @@ static void block_sleep(skua_request *request, void *user)
     counts.finished++;
 }
 
+// GET /block/refuse/{ms}: the client may have left by then.
+static void block_refuse(skua_request *request, void *user)
+{
+    (void)user;
+    counts.begun++;
+    wait_ms(param_number(request, "ms"));
+    skua_refuse(request, 409, SKUA_SLICE("Somebody else has it."));
+    counts.finished++;
+}
+
 // GET /block/large/{kib}
 static void block_large(skua_request *request, void *user)
 {
@@ -440,6 +450,7 @@ static void add_routes(void)
     must(skua_route(running, "GET /post", handle_post, NULL));
     must(skua_route_blocking(running, "/block/echo/{id}", block_echo, NULL));
     must(skua_route_blocking(running, "GET /block/sleep/{ms}", block_sleep, NULL));
+    must(skua_route_blocking(running, "GET /block/refuse/{ms}", block_refuse, NULL));
     must(skua_route_blocking(running, "GET /block/large/{kib}", block_large, NULL));
     must(skua_route_blocking(running, "GET /block/nothing", block_nothing, NULL));
     must(skua_route_blocking(running, "GET /block/misuse/{n}", block_misuse, NULL));
