@@ -69,11 +69,6 @@ typedef struct carrier_table {
     // The same where octets of a tunnel were queued and nothing else has changed.
     void (*send)(carrier *c);
 
-    // Hands octets of a tunnel to the kernel before it returns, where nothing is queued before them, nothing is to be
-    // decided behind them, and that costs less than to queue them. NULL: there is no such case.
-    // Returns: how many octets have left.
-    size_t (*send_at_once)(carrier *c, slice octets);
-
     // A tunnel with nothing under way has been idle for a while: gives back what it needs only to send. NULL: that is nothing.
     // Returns: false if something is queued.
     bool (*rest)(carrier *c);

@@ -453,7 +453,6 @@ const carrier_table h1_carrier = {
     .vacate = framing_vacate,
     .kick = h1_session_kick,
     .send = h1_session_send,
-    .send_at_once = h1_session_send_at_once,
     .rest = h1_session_give_segments,
     .peer_is_done = h1_session_peer_is_done,
 };

@@ -195,19 +195,6 @@ void h1_session_send(carrier *c)
     else h1_session_kick(c);
 }
 
-size_t h1_session_send_at_once(carrier *c, slice octets)
-{
-    h1_session *s = h1_session_of(c);
-    const session_link *link = &s->base.link;
-    const io_loop *loop = &s->base.worker->loop;
-    if (s->out.octets || c->running || link->transport || !loop->backend->send_at_once ||
-        (link->stream->flags & (IO_PENDING | IO_UNWRITABLE | IO_WANT_SEND)) || !h1_session_flows(s))
-        return 0;
-    size_t n = io_send_now(loop, link->stream, octets.ptr, octets.len);
-    s->base.moved += n;
-    return n;
-}
-
 bool h1_session_peer_is_done(const carrier *c)
 {
     return *c->session->link.peer_is_done;

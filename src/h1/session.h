@@ -113,7 +113,6 @@ void h1_session_retire(session *base);
 // Members of the carrier's table.
 void h1_session_kick(carrier *c);
 void h1_session_send(carrier *c);
-size_t h1_session_send_at_once(carrier *c, slice octets);
 bool h1_session_peer_is_done(const carrier *c);
 
 // Whether the session carries a WebSocket for which nothing is to be decided: octets come and go, and

@@ -53,7 +53,7 @@ static void delivery_hand_out(struct topic_table *table)
         topic_seat *seat = table->cursor;
         table->cursor = seat->next;
         skua_request *reader = reader_of(seat);
-        delivery_spend(table, reader ? reader_hand(reader, what, table->is_alone) : 0);
+        delivery_spend(table, reader ? reader_hand(reader, what) : 0);
     }
 }
 
@@ -63,8 +63,7 @@ static void delivery_begin_turn(struct topic_table *table, const skua_worker *w)
 {
     if (table->turn_ns == w->loop.now_ns) return;
     table->turn_ns = w->loop.now_ns;
-    table->is_alone = !table->first->next;
-    table->readers_left = table->is_alone ? TOPIC_TURN_ALONE : TOPIC_TURN_READERS;
+    table->readers_left = table->first->next ? TOPIC_TURN_READERS : TOPIC_TURN_ALONE;
     table->octets_left = worker_config(w)->out_octets_max / 4;
 }
 
@@ -81,7 +80,7 @@ static void delivery_go_on(server_worker *w)
         size_t octets = topic_message_octets(l->what);
         table->octets_left -= octets < table->octets_left ? octets : table->octets_left;
         table->first = l->next;
-        table->is_alone = table->begun = false;
+        table->begun = false;
         delivery_end(w, l);
     }
     if (!table->first) {

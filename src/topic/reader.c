@@ -43,13 +43,12 @@ static void reader_keep(void *user)
     topic_message_keep(user);
 }
 
-static size_t reader_hand_message(skua_request *r, topic_message *p, bool is_alone)
+static size_t reader_hand_message(skua_request *r, topic_message *p)
 {
     ws_shared shared = { .frame = p->frame,
                          .payload = p->message,
                          .message = p->message,
                          .opcode = p->binary ? WS_BINARY : WS_TEXT,
-                         .is_alone = is_alone,
                          .keep = reader_keep,
                          .release = topic_message_release,
                          .user = p };
@@ -64,11 +63,11 @@ static size_t reader_hand_message(skua_request *r, topic_message *p, bool is_alo
 }
 #endif
 
-size_t reader_hand(skua_request *r, topic_message *p, bool is_alone)
+size_t reader_hand(skua_request *r, topic_message *p)
 {
     if (r->life != LIFE_GOES_ON) return 0;
 #ifndef SKUA_NO_WEBSOCKET
-    if (r->is_socket) return reader_hand_message(r, p, is_alone);
+    if (r->is_socket) return reader_hand_message(r, p);
 #endif
     if (reader_is_one(r)) reader_hand_event(r, p);
     return 0;

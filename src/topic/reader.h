@@ -17,8 +17,7 @@ bool reader_is_one(const skua_request *r);
 skua_request *reader_of(const struct topic_seat *seat);
 
 // Hands a publication to a reader. One that is too slow is treated as it was agreed on, and told.
-// is_alone: it gets no other in this turn.
 // Returns: the octets that had to be compressed for it alone.
-size_t reader_hand(skua_request *r, topic_message *p, bool is_alone);
+size_t reader_hand(skua_request *r, topic_message *p);
 
 #endif

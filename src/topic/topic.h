@@ -50,7 +50,6 @@ struct topic_table {
     topic_entry **buckets;
     size_t room, count;
     topic_letter *first, *last;
-    bool is_alone;      // nothing else is handed out in this turn
     bool begun;         // the first is being handed out: to those from cursor on
     bool comes_again;   // again is under way
     topic_seat *cursor; // NULL: everybody has it

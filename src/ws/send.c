@@ -110,41 +110,15 @@ static bool ws_shared_is_lent(const ws_session *s, const ws_shared *shared)
     return is_alone || shared->frame.len > RESPONSE_COPY_MAX;
 }
 
-static bool ws_shared_queue_frame(const ws_session *s, const ws_shared *shared)
-{
-    skua_request *r = s->request;
-    bool queued =
-        ws_shared_is_lent(s, shared) ? ws_shared_lend(r, shared) : ws_octets_copy(r, shared->frame);
-    if (queued) carrier_send(r->carrier, r);
-    return queued;
-}
-
-// Returns: how many octets have left, without a queue.
-static size_t ws_shared_send_at_once(const skua_request *r, const ws_shared *shared)
-{
-    const carrier_table *table = r->carrier->table;
-    bool may = shared->is_alone && table->send_at_once;
-    return may ? table->send_at_once(r->carrier, shared->frame) : 0;
-}
-
-// A frame of which the socket has taken a part cannot be left out any more.
-__attribute__((noinline)) static bool ws_shared_queue_rest(const ws_session *s,
-                                                           const ws_shared *shared, size_t left)
-{
-    ws_shared rest = *shared;
-    rest.frame = slice_from(shared->frame, left);
-    bool queued = ws_shared_queue_frame(s, &rest);
-    if (!queued && left) carrier_break(s->request->carrier);
-    return queued;
-}
-
 skua_status ws_send_shared_frame(ws_session *s, const ws_shared *shared)
 {
     skua_request *r = s->request;
     if (!ws_is_writable(r)) return SKUA_ECLOSED;
-    size_t n = ws_shared_send_at_once(r, shared);
-    if (n < shared->frame.len && !ws_shared_queue_rest(s, shared, n)) return SKUA_ENOMEM;
+    bool queued =
+        ws_shared_is_lent(s, shared) ? ws_shared_lend(r, shared) : ws_octets_copy(r, shared->frame);
+    if (!queued) return SKUA_ENOMEM;
     r->sent_octets += shared->frame.len;
+    carrier_send(r->carrier, r);
     return SKUA_OK;
 }
 

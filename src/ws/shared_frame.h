@@ -12,7 +12,6 @@ typedef struct ws_shared {
     slice payload; // of the frame: the message, or what it was compressed to
     slice message;
     ws_opcode opcode;            // with WS_COMPRESSED where the payload is
-    bool is_alone;               // nothing more is published to its readers in this turn
     void (*keep)(void *user);    // a queue has taken the frame, without a copy
     void (*release)(void *user); // it has left that queue
     void *user;
