@@ -73,8 +73,8 @@ typedef struct carrier_table {
     // Returns: false if something is queued.
     bool (*rest)(carrier *c);
 
-    // Queues octets of a parked tunnel, if that needs no more memory than they take in the queue. NULL: a parked tunnel has
-    // no carrier. Returns: false: nothing was queued.
+    // Queues octets of a parked tunnel, if that needs no more memory than they take in the queue, and if they and their
+    // framing fit into a block. NULL: a parked tunnel has no carrier. Returns: false: nothing was queued.
     bool (*send_parked)(carrier *c, slice octets);
 
     // Whether the client has said that it sends no more.

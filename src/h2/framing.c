@@ -550,7 +550,8 @@ static bool h2_framing_send_parked(carrier *c, slice octets)
 {
     h2_stream *stream = h2_stream_of(c);
     h2_session *s = h2_stream_session(stream);
-    if (octets.len > H2_PAYLOAD_OCTETS_MAX || !h2_framing_is_free(stream, octets.len)) return false;
+    bool fits = H2_HEAD_OCTETS + octets.len <= BLOCK_OCTETS; // written in one piece
+    if (!fits || !h2_framing_is_free(stream, octets.len)) return false;
     char *start = out_reserve(s->base.out, H2_HEAD_OCTETS + octets.len, NULL);
     if (!start) return false;
     char *end = start + H2_HEAD_OCTETS + octets.len;

@@ -55,7 +55,7 @@ static bool ws_parked_may_send(const ws_slot *slot, size_t len)
 {
     const ws_parked *p = slot->parked;
     if (!p || p->is_closing) return false;
-    if (!p->is_carried && !ws_many_are_woken(slot->worker)) return false;
+    if (p->is_carried ? len > BLOCK_OCTETS : !ws_many_are_woken(slot->worker)) return false;
     uint64_t most = atomic_load_explicit(&slot->shared.queued_max, memory_order_relaxed);
     return ws_framed_octets(len) <= most;
 }

@@ -449,6 +449,40 @@ static void test_a_session_of_parked_streams_without_memory(void **state)
 }
 
 // The end of the client is near, and is known before what it has sent is read, as that waits for room in the queue.
+// Of DATA frames of the server.
+static size_t payload_octets(slice got)
+{
+    size_t octets = 0;
+    while (got.len >= H2_HEAD_OCTETS) {
+        const unsigned char *at = (const unsigned char *)got.ptr;
+        size_t len = (size_t)at[0] << 16 | (size_t)at[1] << 8 | at[2];
+        if (at[3] == H2_DATA) octets += len;
+        assert_true(H2_HEAD_OCTETS + len <= got.len);
+        got = slice_from(got, H2_HEAD_OCTETS + len);
+    }
+    return octets;
+}
+
+// A frame of DATA is made in one piece of a block, which is as long as the longest payload.
+static void test_messages_about_as_long_as_a_frame(void **state)
+{
+    enum { MESSAGE_HEAD_OCTETS = 4 };
+    static char message[H2_PAYLOAD_OCTETS_MAX + 1];
+    (void)state;
+    memset(message, 'm', sizeof message);
+    for (size_t len = sizeof message - 2 * H2_HEAD_OCTETS; len <= sizeof message; len++) {
+        bed b;
+        open_bed(&b, false);
+        sim_client *client = visit_by_stream(&b);
+        size_t before = sim_client_received(client).len;
+        assert_int_equal(skua_socket_text(opened, slice_make(message, len)), SKUA_OK);
+        bed_turn_for(&b, second_ns / 10);
+        slice got = slice_from(sim_client_received(client), before);
+        assert_int_equal(payload_octets(got), MESSAGE_HEAD_OCTETS + len);
+        bed_close(&b);
+    }
+}
+
 static void test_the_end_of_a_client_does_not_overtake_its_octets(void **state)
 {
     (void)state;
@@ -489,6 +523,7 @@ int main(void)
 #endif
 #ifndef SKUA_NO_HTTP2
         cmocka_unit_test(test_a_session_of_parked_streams_without_memory),
+        cmocka_unit_test(test_messages_about_as_long_as_a_frame),
         cmocka_unit_test(test_the_end_of_a_client_does_not_overtake_its_octets),
 #endif
     };
