@@ -23,7 +23,7 @@ static bool sink_is_file(int fd)
 
 void sink_init(sink *s, int fd)
 {
-    *s = (sink){ .fd = fd, .keeps = sink_is_file(fd) };
+    *s = (sink){ .fd = fd };
 }
 
 // Whether the descriptor takes PIPE_BUF octets. A reader that has stalled must not keep the process
@@ -47,7 +47,8 @@ static int sink_try(const sink *s, slice *octets, const atomic_bool *ends)
         size_t piece = !s->keeps && octets->len > PIPE_BUF ? PIPE_BUF : octets->len;
         ssize_t n = write(s->fd, octets->ptr, piece);
         if (n >= 0) *octets = slice_from(*octets, (size_t)n);
-        else if (errno != EINTR && errno != EAGAIN) return errno;
+        else if (errno == EAGAIN && !sink_is_ready(s, ends)) return ETIMEDOUT;
+        else if (errno != EAGAIN && errno != EINTR) return errno;
     }
     return 0;
 }
@@ -63,7 +64,7 @@ static uint64_t sink_count_lines(slice octets)
 size_t sink_write(sink *s, slice octets, const atomic_bool *ends)
 {
     slice rest = octets;
-    if (s->error) s->keeps = sink_is_file(s->fd); // another file may have taken its place
+    s->keeps = sink_is_file(s->fd); // the program may have put something else in its place
     s->error = sink_try(s, &rest, ends);
     if (s->keeps && !atomic_load(ends)) return octets.len - rest.len;
     atomic_fetch_add_explicit(&s->lost, sink_count_lines(rest), memory_order_relaxed);

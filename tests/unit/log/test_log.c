@@ -402,6 +402,33 @@ static void a_reader_that_does_not_read_does_not_keep_the_process(void **state)
 }
 
 // A file that may have no more than so many octets, as if its disk were full.
+// The program puts another log in the place of the former one, and its reader may be anybody.
+static void a_pipe_takes_the_place_of_a_file(void **state)
+{
+    (void)state;
+    FILE *out = tmpfile(), *err = tmpfile();
+    char text[4096];
+    int ends[2], saved[2];
+    assert_int_equal(pipe2(ends, O_NONBLOCK), 0);
+    redirected(fileno(out), fileno(err), saved);
+    server_log *log = log_new(&(log_config){ SKUA_LOG_SHORT, BUFFER_MAX, NULL, NULL, NULL });
+    log_lane *lane = log_lane_open(log);
+    put(lane, 0, 0);
+    nap(120);
+    dup2(ends[1], STDOUT_FILENO);
+    for (unsigned i = 1; i < 3000; i++)
+        put(lane, 0, i); // more than a pipe holds
+    log_free(log);
+    restored(saved);
+    close(ends[0]);
+    close(ends[1]);
+    (void)fclose(out);
+    read_all(err, text, sizeof text);
+    assert_non_null(
+        strstr(text, "skua: the access log cannot be written: its reader does not read\n"));
+    assert_non_null(strstr(text, "skua: the log could not be written: "));
+}
+
 static void limit_files(rlim_t octets)
 {
     struct rlimit limit;
@@ -486,6 +513,7 @@ int main(void)
         cmocka_unit_test(without_a_write_function_it_goes_to_the_standard_streams),
         cmocka_unit_test(a_reader_that_is_gone_is_said_once),
         cmocka_unit_test(a_reader_that_does_not_read_does_not_keep_the_process),
+        cmocka_unit_test(a_pipe_takes_the_place_of_a_file),
         cmocka_unit_test(a_file_that_is_full_gets_its_lines_when_it_is_not),
         cmocka_unit_test(what_a_full_file_never_took_is_said_at_the_end),
     };
