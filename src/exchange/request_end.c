@@ -109,7 +109,6 @@ void request_let_go(skua_request *r)
     if (r->tickets) ticket_close_all(r);
     if (r->reads_topics) r->worker->leave_topics(r);
     if (r->call) blocking_let_go(r->call);
-    if (r->spools) spool_let_go(r);
     filter_let_go(r);
     work_let_go(&r->asker);
 }
@@ -181,9 +180,19 @@ static void request_count_sent(skua_request *r)
     r->sent_octets -= unsent < r->sent_octets ? unsent : r->sent_octets;
 }
 
+// Nobody else is told of its end, and those who wait for its content find that it has come.
+__attribute__((noinline)) static void request_dismiss_followed(skua_request *r)
+{
+    if (r->spools) {
+        request_close_response(r);
+        spool_let_go(r);
+    }
+    request_let_go(r);
+}
+
 BASE_INLINE void request_dismiss(skua_request *r)
 {
-    if (r->is_followed || r->asker.first) request_let_go(r);
+    if (r->is_followed || r->asker.first) request_dismiss_followed(r);
     request_give_back(r);
 }
 

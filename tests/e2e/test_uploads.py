@@ -264,3 +264,12 @@ def test_who_leaves_while_the_content_is_written(spooling, path, content):
     assert told(spooling) == ["closed"]
     time.sleep(0.5)
     assert spooling.get("/told").content == b""
+
+
+def test_what_is_answered_while_the_content_is_written(spooling):
+    """Nobody asked to be told of the request's end; it has come all the same for those who wait for its content."""
+    assert post(spooling, "/occupy", b"").status == 200
+    assert post(spooling, "/spool?memory=1&timeout=100", octets(1000)).status == 503
+    assert told(spooling) == ["closed"]
+    time.sleep(0.5)
+    assert spooling.get("/told").content == b""

@@ -250,13 +250,20 @@ static void answer_parts(skua_request *request, void *user)
 
 // ---- Kept whole ----
 
-// POST /spool?memory=N&max=N: answers with what was kept, and X-Kept says where.
+// POST /spool?memory=N&max=N&timeout=MS: answers with what was kept, and X-Kept says where. A request that has ended cannot be
+// followed any more.
+static void follow(skua_request *request, skua_end how, void *user)
+{
+    (void)request, (void)how, (void)user;
+}
+
 static void answer_upload(skua_request *request, skua_status status, const skua_upload *upload,
                           void *user)
 {
     (void)user;
     if (status) {
         tell(skua_status_text(status));
+        if (status == SKUA_ECLOSED && !skua_request_follow(request, follow, NULL)) tell("followed");
         return;
     }
     must(skua_field_add(request, "X-Kept",
@@ -267,6 +274,8 @@ static void answer_upload(skua_request *request, skua_status status, const skua_
 
 static void spool(skua_request *request, void *user)
 {
+    uint64_t timeout_ms = query_number(request, "timeout");
+    if (timeout_ms) skua_request_timeout(request, (int64_t)timeout_ms * 1000000);
     must(skua_content_spool(request, (size_t)query_number(request, "memory"),
                             query_number(request, "max"), answer_upload, user));
 }
