@@ -628,7 +628,8 @@ typedef struct skua_config {
 
     // Hooks; each may be NULL. on_worker_start is called on each worker's thread before it serves;
     // timers can be started in it. on_worker_end is called on the same thread after the worker's
-    // last request.
+    // last request. Threads that the library starts while it serves, such as the log's and those of
+    // blocking handlers, inherit the affinity and the priority of the worker that first needs them.
     void (*on_worker_start)(skua_worker *worker, void *user);
     void (*on_worker_end)(skua_worker *worker, void *user);
     // on_connect is called for each connection before anything is read or written. Returning false
@@ -801,8 +802,9 @@ SKUA_API skua_status skua_wait(skua_server *server);
 
 // Does what skua_start and skua_wait do. On epoll and kqueue, worker 0 runs on the calling thread
 // instead of a thread of its own. A process that has no other thread uses descriptors at a lower
-// cost. SIGPIPE is blocked on that thread meanwhile. When the start fails, the sentence of
-// skua_server_error is logged.
+// cost. SIGPIPE is blocked on that thread meanwhile, other signals may interrupt it, and what
+// on_worker_start sets for its thread, such as an affinity, stays. When the start fails, the
+// sentence of skua_server_error is logged.
 // Returns: SKUA_OK, or the status of the call that failed.  Thread: as skua_start.
 SKUA_API SKUA_NODISCARD skua_status skua_run(skua_server *server);
 

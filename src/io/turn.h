@@ -54,7 +54,7 @@ void turn_resume(io_loop *loop);
 bool turn_failed(io_loop *loop, io_stream *stream, int error);
 
 // Receives within the stream's share of a turn: while the owner wants it, there may be input, and
-// nothing was answered, which goes out before more is read: the stream is pending then.
+// no answer waits to be sent, which goes out before more is read: the stream is pending then.
 void turn_receive_some(io_loop *loop, io_stream *stream);
 
 static inline bool turn_receives(const io_stream *stream)

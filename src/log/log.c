@@ -12,6 +12,7 @@
 #include "base/memory.h"
 #include "log/lane.h"
 #include "log/sink.h"
+#include "thread/pipe_guard.h"
 #include "thread/timed_wait.h"
 
 #include <pthread.h>
@@ -291,12 +292,21 @@ server_log *log_new(const log_config *config)
     return NULL;
 }
 
+// Lines that no thread could be had for are written by the program's, which takes no signal of it.
+static void log_run_here(server_log *log)
+{
+    pipe_guard guard;
+    pipe_guard_begin(&guard);
+    (void)log_run(log);
+    pipe_guard_end(&guard);
+}
+
 void log_free(server_log *log)
 {
     if (!log) return;
     atomic_store(&log->shared.ends, true);
     if (atomic_load(&log->shared.rest) == LOG_UNBORN) {
-        (void)log_run(log);
+        log_run_here(log);
     } else {
         (void)log_wake(log);
         pthread_join(log->thread, NULL);

@@ -12,8 +12,7 @@
 #include "server/stop.h"
 #include "server/worker_run.h"
 #include "server/start.h"
-
-#include <signal.h>
+#include "thread/pipe_guard.h"
 
 skua_status skua_open(skua_server *server)
 {
@@ -55,41 +54,6 @@ int64_t skua_timeout_ns(const skua_server *server)
     return worker_timeout_ns(w);
 }
 
-// ---- SIGPIPE ----
-
-// sendfile has no MSG_NOSIGNAL: it raises SIGPIPE in this thread when the peer has reset. The
-// caller's thread must neither die of that nor find it pending afterwards, and its handlers stay as
-// they are.
-typedef struct pipe_guard {
-    sigset_t pipe;
-    bool was_blocked;
-    bool was_pending;
-} pipe_guard;
-
-static bool pipe_is_pending(void)
-{
-    sigset_t pending;
-    return sigpending(&pending) == 0 && sigismember(&pending, SIGPIPE) == 1;
-}
-
-static void pipe_guard_begin(pipe_guard *guard)
-{
-    sigset_t before;
-    sigemptyset(&before);
-    sigemptyset(&guard->pipe);
-    sigaddset(&guard->pipe, SIGPIPE);
-    pthread_sigmask(SIG_BLOCK, &guard->pipe, &before);
-    guard->was_blocked = sigismember(&before, SIGPIPE) == 1;
-    guard->was_pending = guard->was_blocked && pipe_is_pending();
-}
-
-static void pipe_guard_end(const pipe_guard *guard)
-{
-    int number;
-    if (!guard->was_pending && pipe_is_pending()) (void)sigwait(&guard->pipe, &number);
-    if (!guard->was_blocked) pthread_sigmask(SIG_UNBLOCK, &guard->pipe, NULL);
-}
-
 // ---- The turn ----
 
 // Started here, or it would wait for the next turn, which may be long in coming.
@@ -102,11 +66,13 @@ static bool foreign_turn(server_worker *w, int64_t timeout_ns)
     return worker_goes_on(w);
 }
 
+// What the program and its bridges do at the worker's end may raise SIGPIPE as well.
 static bool foreign_guarded_turn(server_worker *w, int64_t timeout_ns)
 {
     pipe_guard guard;
     pipe_guard_begin(&guard);
     bool goes_on = foreign_turn(w, timeout_ns);
+    if (!goes_on) worker_end(w);
     pipe_guard_end(&guard);
     return goes_on;
 }
@@ -132,6 +98,7 @@ void foreign_run(server_worker *w)
     if (w->self.server->has_run) worker_begin(w); // else the start has failed, and it only ends
     while (worker_turn(w, -1)) {
     }
+    worker_end(w);
     pipe_guard_end(&guard);
 }
 

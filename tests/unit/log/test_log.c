@@ -297,21 +297,6 @@ static void without_a_format_the_thread_starts_with_the_first_message(void **sta
     }
 }
 
-static void no_format_writes_messages_only(void **state)
-{
-    (void)state;
-    catcher c;
-    catcher_init(&c);
-    server_log *log = log_new(&(log_config){ SKUA_LOG_NONE, BUFFER_MAX, NULL, catch, &c });
-    log_lane *lane = log_lane_open(log);
-    put(lane, 0, 0);
-    log_message(log, slice_of("a\nb"));
-    log_free(log);
-    log_free(NULL);
-    assert_string_equal(c.text, "skua: a\\x0ab\n");
-    catcher_deinit(&c);
-}
-
 // Runs with standard output and standard error in files or pipes of the test's.
 static void redirected(int out, int err, int saved[2])
 {
@@ -328,6 +313,58 @@ static void restored(const int saved[2])
         dup2(saved[i], i ? STDERR_FILENO : STDOUT_FILENO);
         close(saved[i]);
     }
+}
+
+// Of new threads, so that there is no room for one; 0: as usual.
+static void set_stacks(size_t octets)
+{
+    static pthread_attr_t usual;
+    if (octets) assert_int_equal(pthread_getattr_default_np(&usual), 0);
+    pthread_attr_t attributes = usual;
+    if (octets) assert_int_equal(pthread_attr_setstacksize(&attributes, octets), 0);
+    assert_int_equal(pthread_setattr_default_np(&attributes), 0);
+}
+
+// Where no thread can be had, the one that frees the log writes what was kept, to a pipe that nobody reads as well.
+static void without_a_thread_lines_are_written_by_free(void **state)
+{
+    (void)state;
+    char text[64] = "";
+    int ends[2], nobody[2], saved[2];
+    for (int is_read = 0; is_read < 2; is_read++) {
+        assert_int_equal(pipe(ends), 0);
+        assert_int_equal(pipe(nobody), 0);
+        close(nobody[0]);
+        dup2(is_read ? ends[1] : nobody[1], nobody[1]);
+        redirected(nobody[1], nobody[1], saved);
+        set_stacks((size_t)1 << 46);
+        server_log *log = log_new(&(log_config){ SKUA_LOG_NONE, BUFFER_MAX, NULL, NULL, NULL });
+        log_message(log, slice_of("x"));
+        log_free(log);
+        set_stacks(0);
+        restored(saved);
+        close(nobody[1]);
+        close(ends[1]);
+        ssize_t n = read(ends[0], text, sizeof text - 1);
+        assert_int_equal(n, is_read ? (ssize_t)strlen("skua: x\n") : 0);
+        close(ends[0]);
+    }
+    assert_string_equal(text, "skua: x\n");
+}
+
+static void no_format_writes_messages_only(void **state)
+{
+    (void)state;
+    catcher c;
+    catcher_init(&c);
+    server_log *log = log_new(&(log_config){ SKUA_LOG_NONE, BUFFER_MAX, NULL, catch, &c });
+    log_lane *lane = log_lane_open(log);
+    put(lane, 0, 0);
+    log_message(log, slice_of("a\nb"));
+    log_free(log);
+    log_free(NULL);
+    assert_string_equal(c.text, "skua: a\\x0ab\n");
+    catcher_deinit(&c);
 }
 
 static size_t read_all(FILE *file, char *text, size_t room)
@@ -509,6 +546,7 @@ int main(void)
         cmocka_unit_test(beyond_the_buffer_lines_are_lost_and_counted),
         cmocka_unit_test(the_buffer_is_given_back),
         cmocka_unit_test(without_a_format_the_thread_starts_with_the_first_message),
+        cmocka_unit_test(without_a_thread_lines_are_written_by_free),
         cmocka_unit_test(no_format_writes_messages_only),
         cmocka_unit_test(without_a_write_function_it_goes_to_the_standard_streams),
         cmocka_unit_test(a_reader_that_is_gone_is_said_once),

@@ -398,6 +398,39 @@ static void test_a_run_turns_a_worker(void **state)
     alarm(0);
 }
 
+// write raises SIGPIPE, which sending to a socket does not, and the thread is the program's.
+static void write_to_nobody(skua_worker *worker, void *user)
+{
+    int *ends = user;
+    (void)worker;
+    assert_int_equal(pipe(ends), 0);
+    (void)close(ends[0]);
+    assert_int_equal(write(ends[1], "bye", 3), -1);
+    (void)close(ends[1]);
+    ends[1] = 0;
+}
+
+static void test_the_end_of_a_worker_raises_no_signal(void **state)
+{
+    (void)state;
+    for (int turned = 0; turned < 2; turned++) {
+        int ends[2] = { -1, -1 };
+        skua_server *server = server_of(
+            &(skua_config){ .workers = 1, .on_worker_end = write_to_nobody, .hook_user = ends });
+        if (turned && io_backend_find(backend)->fd) {
+            assert_int_equal(skua_open(server), SKUA_OK);
+            skua_stop(server, 0);
+            while (skua_turn(server, -1) == SKUA_OK)
+                continue;
+        } else {
+            skua_stop(server, 0);
+            assert_int_equal(skua_run(server), SKUA_OK);
+        }
+        assert_int_equal(ends[1], 0);
+        skua_server_free(server);
+    }
+}
+
 // A start that fails tells nobody of a worker that has begun.
 static void test_a_run_that_cannot_start(void **state)
 {
@@ -626,6 +659,7 @@ static int over(const char *name)
         cmocka_unit_test(test_before_an_opening),
         cmocka_unit_test(test_a_run_turns_a_worker),
         cmocka_unit_test(test_a_run_that_cannot_start),
+        cmocka_unit_test(test_the_end_of_a_worker_raises_no_signal),
         cmocka_unit_test(test_the_longest_grace),
         cmocka_unit_test(test_the_smallest_grace_counts),
         cmocka_unit_test(test_nobody_waits_for_who_waits_for_nothing),
