@@ -1185,7 +1185,8 @@ SKUA_API void skua_on_end(skua_request *request, skua_end_fn *fn, void *user);
 // leaves to the handler. Functions that are built on this interface, such as skua_serve_file, are
 // told so of the end of a request for which they do something. A request may have any number of
 // them; the one added last is called first.
-// Errors: SKUA_ECLOSED the request has ended; SKUA_ENOMEM.  Cost: memory of the request.
+// Errors: SKUA_ECLOSED the request has ended; SKUA_ENOMEM.  Cost: up to 80 octets of memory of the
+// request, which skua_request_unfollow does not give back.
 SKUA_API SKUA_NODISCARD skua_status skua_request_follow(skua_request *request, skua_end_fn *fn,
                                                         void *user);
 

@@ -10,7 +10,7 @@
 typedef struct request_follower request_follower;
 typedef struct request_followers request_followers;
 
-// Memory of the request. fn NULL: it is for another one to use.
+// Memory of the request. fn NULL: it has been called, or was taken back.
 struct request_follower {
     request_follower *next;
     skua_end_fn *fn;
