@@ -314,9 +314,10 @@ void cached_free(cached *c, const site *s)
     memory_free(c);
 }
 
-bool cached_is_same(const cached *c, const skua_file_info *info)
+bool cached_is_same(const cached *c, const skua_file_info *info, int64_t unix_ns)
 {
-    return !c->weak && c->origin.info.kind == info->kind && c->origin.info.inode == info->inode &&
+    return !c->weak && c->origin.last_modified <= unix_ns / cached_second_ns &&
+           c->origin.info.kind == info->kind && c->origin.info.inode == info->inode &&
            c->origin.info.size == info->size && c->origin.info.mtime_ns == info->mtime_ns &&
            c->origin.info.ctime_ns == info->ctime_ns;
 }

@@ -131,8 +131,9 @@ SKUA_NODISCARD skua_status cached_new_note(const cached_source *source, const ca
 
 void cached_free(cached *c, const site *s);
 
-// Whether what was made from a file is still good for a file opened again. Never if it is weak.
-bool cached_is_same(const cached *c, const skua_file_info *info);
+// Whether what was made from a file is still good for a file opened again. Never if it is weak, nor where the clock has been
+// set to a time before its Last-Modified.
+bool cached_is_same(const cached *c, const skua_file_info *info, int64_t unix_ns);
 
 // Found good at a time: takes the watches and their sum from before the opening. *taken is empty
 // afterwards.
@@ -146,7 +147,8 @@ bool cached_stretch(cached *c, int64_t now_ns);
 // Whether coded, which was made here, is of the version of a file that is fresh.
 static inline bool cached_is_of(const cached *coded, const cached *file)
 {
-    return coded->is_made && file_version_equal(&coded->origin.version, &file->origin.version);
+    return coded->is_made && coded->origin.last_modified == file->origin.last_modified &&
+           file_version_equal(&coded->origin.version, &file->origin.version);
 }
 
 static inline bool cached_is_fresh(const cached *c, int64_t now_ns)

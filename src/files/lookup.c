@@ -142,7 +142,8 @@ static void lookup_respond(lookup *l, const cached *entry)
 static cached *lookup_find(const lookup *l)
 {
     cached *entry = lookup_entry(l, l->variant);
-    return entry && cached_is_same(entry, &l->info) ? entry : NULL;
+    int64_t unix_ns = skua_worker_unix_ns(l->worker);
+    return entry && cached_is_same(entry, &l->info, unix_ns) ? entry : NULL;
 }
 
 // Serves what was compressed of this version, if it is ready.

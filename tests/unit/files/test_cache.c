@@ -201,6 +201,21 @@ static void test_cache_shrinks(void **state)
     cache_let_go(c);
 }
 
+// Last-Modified is never later than Date, though the clock is set back.
+static void test_a_clock_that_is_set_back(void **state)
+{
+    const int64_t second_ns = 1000000000;
+    const skua_file_info info = { .size = 3, .mtime_ns = 50 * second_ns };
+    const cached entry = { .origin = { .info = info, .last_modified = 50 } };
+    cached coded = { .is_made = true, .origin = entry.origin };
+    (void)state;
+    assert_true(cached_is_same(&entry, &info, 50 * second_ns));
+    assert_false(cached_is_same(&entry, &info, 50 * second_ns - 1));
+    assert_true(cached_is_of(&coded, &entry));
+    coded.origin.last_modified = 49;
+    assert_false(cached_is_of(&coded, &entry));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -212,6 +227,7 @@ int main(void)
         cmocka_unit_test(test_cache_without_files_has_none_to_evict),
         cmocka_unit_test(test_cache_equals_a_list),
         cmocka_unit_test(test_cache_draws_differ),
+        cmocka_unit_test(test_a_clock_that_is_set_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
