@@ -66,7 +66,7 @@ static bool foreign_turn(server_worker *w, int64_t timeout_ns)
     return worker_goes_on(w);
 }
 
-// What the program and its bridges do at the worker's end may raise SIGPIPE as well.
+// The program and its bridges may raise SIGPIPE at the end of a worker as well.
 static bool foreign_guarded_turn(server_worker *w, int64_t timeout_ns)
 {
     pipe_guard guard;
