@@ -159,11 +159,13 @@ void h2_session_idle(h2_session *s)
 
 // ---- Rest ----
 
-// Whether all of its streams are parked tunnels, and nothing is under way.
+#ifndef SKUA_NO_WEBSOCKET
+
+// Whether it has streams, all of them are parked tunnels, and nothing is under way.
 static bool h2_session_has_parked_alone(const h2_session *s)
 {
     const h2_work *work = s->work;
-    if (!work || work->out.octets || s->ready_mask || work->waiting) return false;
+    if (!s->streams || work->out.octets || s->ready_mask || work->waiting) return false;
     if (work->leaving || work->kicked || work->resumed) return false;
     for (size_t i = 0; i < H2_BUCKETS; i++) {
         for (const h2_stream *at = work->buckets[i]; at; at = at->by_number)
@@ -195,12 +197,16 @@ static void h2_session_give_segments(skua_worker *w, h2_work *work)
     worker_free_rest(w);
 }
 
+#endif
+
 static void h2_session_rest(h2_session *s)
 {
     bool idles = s->base.idles && s->streams == 0 && s->base.out->octets == 0;
     if (idles) h2_session_idle(s);
-    else if (h2_session_has_parked_alone(s) && s->work->segments)
+#ifndef SKUA_NO_WEBSOCKET
+    else if (s->work && s->work->segments && h2_session_has_parked_alone(s))
         h2_session_give_segments(s->base.worker, s->work);
+#endif
 }
 
 static void h2_session_rest_since(skua_worker *w, int64_t since_ns)
