@@ -106,6 +106,7 @@ void skua_request_skip_log(skua_request *r)
 
 void request_let_go(skua_request *r)
 {
+    if (r->spools) spool_let_go(r); // first: the program may take a ticket when it is told
     if (r->tickets) ticket_close_all(r);
     if (r->reads_topics) r->worker->leave_topics(r);
     if (r->call) blocking_let_go(r->call);

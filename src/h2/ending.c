@@ -10,6 +10,7 @@
 #include "exchange/content.h"
 #include "exchange/push.h"
 #include "exchange/request_end.h"
+#include "exchange/waiting.h"
 #include "h2/backlog.h"
 #include "h2/ready.h"
 #include "h2/signal.h"
@@ -93,15 +94,31 @@ void h2_ending_reset(h2_stream *stream, h2_code code, skua_end how)
     h2_ending_drop(stream, how);
 }
 
+// Streams are looked at a few times within the time that a client may stall: too seldom for a handler that has less.
+static void h2_ending_await_handler(const h2_stream *stream)
+{
+    const skua_request *r = stream->carrier.current;
+    if (r->responding != RESPONSE_NONE || stream->peer == H2_HALF_OPEN) return;
+    int64_t timeout_ns = waiting_timeout_ns(r);
+    if (timeout_ns && timeout_ns < session_look_ns(r->worker))
+        h2_stream_session(stream)->base.looks_anew = true;
+}
+
 void h2_ending_settle(h2_stream *stream)
 {
     skua_request *r = stream->carrier.current;
     if (!r) return;
     if (tunnel_close_half(r) && !stream->carrier.table->finish(r)) carrier_break(&stream->carrier);
-    if (stream->carrier.broken || r->responding == RESPONSE_FAILED)
+    if (stream->carrier.broken || r->responding == RESPONSE_FAILED) {
         h2_ending_reset(stream, H2_INTERNAL_ERROR, SKUA_END_ERROR);
-    else if (stream->self == H2_HALF_ENDED && request_is_answered(r)) h2_ending_let_leave(stream);
-    else h2_ready_update(stream);
+        return;
+    }
+    if (stream->self == H2_HALF_ENDED && request_is_answered(r)) {
+        h2_ending_let_leave(stream);
+        return;
+    }
+    h2_ready_update(stream);
+    h2_ending_await_handler(stream);
 }
 
 // ---- The connection ----

@@ -5,6 +5,7 @@ import pathlib
 import time
 
 import pytest
+from h2_client import Client
 from server import eventually, numbered
 from tls import HTTP2
 from wire import chunk, request
@@ -269,7 +270,19 @@ def test_who_leaves_while_the_content_is_written(spooling, path, content):
 def test_what_is_answered_while_the_content_is_written(spooling):
     """Nobody asked to be told of the request's end; it has come all the same for those who wait for its content."""
     assert post(spooling, "/occupy", b"").status == 200
-    assert post(spooling, "/spool?memory=1&timeout=100", octets(1000)).status == 503
+    assert post(spooling, "/spool?memory=1&early=100", octets(1000)).content == b"early"
     assert told(spooling) == ["closed"]
     time.sleep(0.5)
     assert spooling.get("/told").content == b""
+
+
+def test_a_timeout_whose_response_cannot_leave(spooling):
+    """The content is lost from then on, though the window of its client is shut and the request goes on."""
+    assert post(spooling, "/occupy", b"").status == 200
+    with Client(spooling, (4, 0)) as client:
+        stream = client.open("/spool?memory=1&timeout=100", method="POST", ends=False)
+        client.data(stream, octets(1000), ends=True)
+        assert told(spooling) == ["closed", "followed"]
+        time.sleep(0.5)
+        assert spooling.get("/told").content == b""
+    assert told(spooling) == ["followed to its end"]

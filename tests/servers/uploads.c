@@ -250,11 +250,11 @@ static void answer_parts(skua_request *request, void *user)
 
 // ---- Kept whole ----
 
-// POST /spool?memory=N&max=N&timeout=MS: answers with what was kept, and X-Kept says where. A request that has ended cannot be
-// followed any more.
+// A request that has ended cannot be followed any more.
 static void follow(skua_request *request, skua_end how, void *user)
 {
     (void)request, (void)how, (void)user;
+    tell("followed to its end");
 }
 
 static void answer_upload(skua_request *request, skua_status status, const skua_upload *upload,
@@ -272,10 +272,22 @@ static void answer_upload(skua_request *request, skua_status status, const skua_
     else must(skua_respond(request, 200, NULL, upload->octets));
 }
 
+static void answer_early(skua_worker *worker, void *user)
+{
+    (void)worker;
+    must(skua_respond_text(user, 200, "early"));
+}
+
+// POST /spool?memory=N&max=N&timeout=MS&early=MS: answers with what was kept, and X-Kept says where; or earlier.
 static void spool(skua_request *request, void *user)
 {
-    uint64_t timeout_ms = query_number(request, "timeout");
-    if (timeout_ms) skua_request_timeout(request, (int64_t)timeout_ms * 1000000);
+    const int64_t ms = 1000000;
+    int64_t timeout_ms = (int64_t)query_number(request, "timeout");
+    int64_t early_ms = (int64_t)query_number(request, "early");
+    if (timeout_ms) skua_request_timeout(request, timeout_ms * ms);
+    if (early_ms)
+        must(skua_timer_start(skua_request_worker(request), early_ms * ms, 0, answer_early, request,
+                              NULL));
     must(skua_content_spool(request, (size_t)query_number(request, "memory"),
                             query_number(request, "max"), answer_upload, user));
 }
