@@ -54,12 +54,10 @@ static size_t reader_hand_message(skua_request *r, topic_message *p)
                          .user = p };
     ws_session *s = ws_shared_session(r);
     if (!s || s->socket.value == p->except.value || (p->manner & TOPIC_FOR_EVENTS)) return 0;
-    size_t own = ws_shared_own_octets(s, p->message.len);
     unsigned bits = ws_shared_bits(s, p->message.len);
     if (bits && topic_message_deflated(p, r->worker, bits, &shared.frame, &shared.payload))
         shared.opcode = (ws_opcode)((unsigned)shared.opcode | WS_COMPRESSED);
-    ws_shared_send(s, &shared);
-    return own;
+    return ws_shared_send(s, &shared);
 }
 #endif
 

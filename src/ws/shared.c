@@ -29,22 +29,26 @@ static bool ws_shared_is_for_own_stream(const ws_session *s, const ws_shared *sh
     return s->deflate && !ws_deflate_shared_bits(s->deflate, shared->message.len);
 }
 
-size_t ws_shared_own_octets(const ws_session *s, size_t octets)
+static size_t ws_shared_own_octets(const ws_session *s, const ws_shared *shared)
 {
-    bool is_compressed = s->deflate && octets >= s->endpoint->desc.deflate_octets_min;
-    return is_compressed && !ws_deflate_shared_bits(s->deflate, octets) ? octets : 0;
+    size_t octets = shared->message.len;
+    bool is_long = s->deflate && octets >= s->endpoint->desc.deflate_octets_min;
+    return is_long && ws_shared_is_for_own_stream(s, shared) ? octets : 0;
 }
 
-static void ws_shared_queue(ws_session *s, const ws_shared *shared)
+// Returns: as ws_shared_send.
+static size_t ws_shared_queue(ws_session *s, const ws_shared *shared)
 {
+    size_t own = ws_shared_own_octets(s, shared);
     skua_status status = ws_shared_is_for_own_stream(s, shared)
                              ? ws_send_message(s, shared->opcode, shared->message)
                              : ws_send_shared_frame(s, shared);
     if (status == SKUA_ENOMEM) ws_session_close(s, WS_CODE_INTERNAL, SKUA_SLICE("out of memory"));
     else if (status) ws_count_dropped(s); // the peer has left
-    if (status) return;
+    if (status) return own;
     s->messages_out++;
     s->octets_out += shared->message.len;
+    return own;
 }
 
 static void ws_shared_for_slow(ws_session *s, const ws_shared *shared)
@@ -56,13 +60,15 @@ static void ws_shared_for_slow(ws_session *s, const ws_shared *shared)
     }
 }
 
-void ws_shared_send(ws_session *s, const ws_shared *shared)
+size_t ws_shared_send(ws_session *s, const ws_shared *shared)
 {
+    size_t own = 0;
     ws_session_enter(s);
     if (s->outgoing.open) ws_letter_keep(s, shared);
-    else if (!s->waiting && ws_has_room(s, shared->frame.len)) ws_shared_queue(s, shared);
+    else if (!s->waiting && ws_has_room(s, shared->frame.len)) own = ws_shared_queue(s, shared);
     else ws_shared_for_slow(s, shared);
     ws_session_leave(s);
+    return own;
 }
 
 #endif

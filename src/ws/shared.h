@@ -15,12 +15,10 @@ ws_session *ws_shared_session(const skua_request *r);
 // by the socket's own stream.
 unsigned ws_shared_bits(const ws_session *s, size_t octets);
 
-// The octets of a message of that length that are compressed for this socket alone, by its own stream.
-size_t ws_shared_own_octets(const ws_session *s, size_t octets);
-
 // Sends it, or does with it what is done when the reader is slow. Where the program would have to wait, the
 // message does, as far as there is room for letters; then the socket is closed.
-void ws_shared_send(ws_session *s, const ws_shared *shared);
+// Returns: how many octets were compressed for this reader alone.
+size_t ws_shared_send(ws_session *s, const ws_shared *shared);
 
 #endif
 #endif
