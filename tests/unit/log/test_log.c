@@ -438,7 +438,6 @@ static void a_reader_that_does_not_read_does_not_keep_the_process(void **state)
         strstr(text, "skua: the access log cannot be written: its reader does not read\n"));
 }
 
-// A file that may have no more than so many octets, as if its disk were full.
 // The program puts another log in the place of the former one, and its reader may be anybody.
 static void a_pipe_takes_the_place_of_a_file(void **state)
 {
@@ -466,6 +465,7 @@ static void a_pipe_takes_the_place_of_a_file(void **state)
     assert_non_null(strstr(text, "skua: the log could not be written: "));
 }
 
+// A file that may have no more than so many octets, as if its disk were full.
 static void limit_files(rlim_t octets)
 {
     struct rlimit limit;

@@ -448,7 +448,6 @@ static void test_a_session_of_parked_streams_without_memory(void **state)
     assert_true(allocations > 0);
 }
 
-// The end of the client is near, and is known before what it has sent is read, as that waits for room in the queue.
 // Of DATA frames of the server.
 static size_t payload_octets(slice got)
 {
@@ -483,6 +482,7 @@ static void test_messages_about_as_long_as_a_frame(void **state)
     }
 }
 
+// The end of the client is near, and is known before what it has sent is read, as that waits for room in the queue.
 static void test_the_end_of_a_client_does_not_overtake_its_octets(void **state)
 {
     (void)state;
