@@ -5,10 +5,12 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 import zlib
 
 import pytest
-from compiling import APP, C_WARNINGS, CXX_WARNINGS, answers, make_header, refused, run, symbols
+from compiling import APP, C_WARNINGS, CXX_WARNINGS, answers, connected, make_header, refused, run, symbols
+from h2_socket import PING, PREFACE, frame, settings
 from server import ROOT
 
 IMPLEMENTATION = '#define SKUA_IMPLEMENTATION\n#include "skua.h"\n'
@@ -83,6 +85,13 @@ def test_implementation_without_websocket(folder):
     assert answers(folder / name) == b"Hello, World!"
     names = run(["nm", folder / name])
     assert "skua_websocket" in names and "skua__ws_" not in names and "sha1" not in names
+    with connected(folder / name) as peer:
+        peer.sendall(PREFACE + settings())
+        time.sleep(3)  # the session is looked at each second, and its SETTINGS stay unacknowledged
+        peer.sendall(frame(PING, 0, 0, b"are you?"))
+        came = b""
+        while b"are you?" not in came:
+            came += peer.recv(65536) or pytest.fail("the connection has ended")
     assert stripped_octets(folder / name) < HELLO_WITHOUT_WEBSOCKET_OCTETS_MAX
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Compiling small programs, for the tests of the single header and of the packages."""
 
+import contextlib
 import re
 import socket
 import subprocess
@@ -88,18 +89,25 @@ def symbols(file, *options):
     return {line[-1]: line[-2] for line in lines if len(line) >= 2}
 
 
-def answers(program, lines="", **options):
-    """Starts a program made from APP, fetches from it and ends it; the content it answered. lines: more fields of the request."""
+@contextlib.contextmanager
+def connected(program, **options):
+    """A connection to a program made from APP, which is ended behind it."""
     process = subprocess.Popen([str(program)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, **options)
     try:
         host, port = process.stdout.readline().strip().rsplit(":", 1)
         with socket.create_connection((host, int(port)), timeout=SLOW) as peer:
-            peer.sendall(f"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{lines}\r\n".encode())
-            answer = b"".join(iter(lambda: peer.recv(65536), b""))
+            yield peer
         process.stdin.close()
         assert process.wait(SLOW) == 0
     finally:
         process.kill()
         process.wait()
+
+
+def answers(program, lines="", **options):
+    """Starts a program made from APP, fetches from it and ends it; the content it answered. lines: more fields of the request."""
+    with connected(program, **options) as peer:
+        peer.sendall(f"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{lines}\r\n".encode())
+        answer = b"".join(iter(lambda: peer.recv(65536), b""))
     assert answer.startswith(b"HTTP/1.1 200 "), answer
     return answer.split(b"\r\n\r\n", 1)[1]
