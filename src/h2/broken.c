@@ -28,6 +28,7 @@ static void h2_broken_fill(out_segment *segment)
     SKUA_ASSERT(segment->len <= sizeof h2_broken_zeros);
     segment->kind = OUT_LENT;
     segment->ptr = h2_broken_zeros;
+    segment->headroom = 0;
 }
 
 // Returns: whether the frame says already that the stream is reset.
