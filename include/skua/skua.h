@@ -824,7 +824,8 @@ SKUA_API void skua_stop(skua_server *server, int64_t grace_ns);
 // response says that its connection closes, and HTTP/2 connections get GOAWAY. The server goes on
 // accepting, and treats new connections alike. Event streams, WebSockets and idle HTTP/1
 // connections stay open. Draining lasts until skua_stop, which then has less to wait for; a server
-// that is started again does not drain. Before the start it counts from the start on.
+// that is started again does not drain. Before the start it counts from the start on. A worker
+// hears of it when its next turn begins.
 // Thread: any, and signal handlers.
 SKUA_API void skua_drain(skua_server *server);
 

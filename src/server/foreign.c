@@ -90,7 +90,7 @@ skua_status skua_turn(skua_server *server, int64_t timeout_ns)
     return status;
 }
 
-// Its thread is in nobody's hands meanwhile but the program's callbacks, to which it is as that of any worker.
+// The program's callbacks run on this thread as on that of any worker. SIGPIPE must not reach them, as everywhere.
 void foreign_run(server_worker *w)
 {
     pipe_guard guard;

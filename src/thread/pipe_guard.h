@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Keeps SIGPIPE from a thread of the program's. sendfile has no MSG_NOSIGNAL, and write neither: they raise it in the
-// thread that calls them when the peer has gone. The thread must not die of that, nor find it pending afterwards, and the
-// program's handlers stay as they are.
+// Keeps SIGPIPE from a thread of the program's. sendfile and write take no MSG_NOSIGNAL: they raise the signal in the thread
+// that calls them when the peer has gone. The thread must not die of that, nor find it pending afterwards, and the program's
+// handlers stay as they are.
 #ifndef SKUA_THREAD_PIPE_GUARD_H
 #define SKUA_THREAD_PIPE_GUARD_H
 

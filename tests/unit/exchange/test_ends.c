@@ -297,6 +297,61 @@ static void test_ends_of_holds(void **state)
     skua_server_free(server);
 }
 
+// ---- Followers ----
+
+static char followed[8]; // who was told, in that order
+static char name_a[] = "a", name_b[] = "b", name_c[] = "c", name_x[] = "x", name_e[] = "e",
+            name_last[] = "E";
+
+static void note_end(skua_request *request, skua_end how, void *user)
+{
+    (void)request;
+    expect(how == SKUA_END_SENT ? SKUA_OK : SKUA_ESTATE, SKUA_OK);
+    followed[strlen(followed)] = *(const char *)user;
+}
+
+static void take_back_next(skua_request *request, skua_end how, void *user)
+{
+    note_end(request, how, user);
+    skua_request_unfollow(request, note_end, name_b);
+    expect(skua_request_follow(request, note_end, name_x), SKUA_ECLOSED);
+}
+
+static void follow(skua_request *request, void *user)
+{
+    (void)user;
+    expect(skua_request_follow(request, note_end, name_x), SKUA_OK);
+    skua_request_unfollow(request, note_end, name_x); // none is left: as if there had been none
+    skua_request_unfollow(request, note_end, name_x);
+    skua_on_end(request, note_end, name_e);
+    expect(skua_request_follow(request, note_end, name_a), SKUA_OK);
+    expect(skua_request_follow(request, note_end, name_x), SKUA_OK);
+    expect(skua_request_follow(request, note_end, name_b), SKUA_OK);
+    expect(skua_request_follow(request, take_back_next, name_c), SKUA_OK);
+    skua_request_unfollow(request, note_end, name_x);
+    skua_on_end(request, note_end, name_last);
+    (void)skua_respond_text(request, 200, "followed");
+}
+
+// The last one added is told first, the function of skua_on_end last, and nobody who was taken back.
+static void test_ends_are_told_to_followers(void **state)
+{
+    (void)state;
+    skua_server *server = skua_server_new(NULL);
+    skua_slice received;
+    wrong = 0;
+    memset(followed, 0, sizeof followed);
+    assert_int_equal(skua_route(server, "GET /", follow, NULL), SKUA_OK);
+    assert_int_equal(skua_test_request(server, SKUA_SLICE(ASK("GET", "/")), &received), SKUA_OK);
+    assert_non_null(strstr(received.ptr, "followed"));
+    skua_test_free(received);
+    skua_server_free(server);
+    assert_string_equal(followed, "caE");
+    assert_int_equal(wrong, 0);
+}
+
+// ---- Trailers ----
+
 // A HEAD has no content, and so no trailers either, however the content would have been given.
 static void pull_and_trail(skua_request *request, void *user)
 {
@@ -367,6 +422,7 @@ int main(void)
         cmocka_unit_test(test_ends_on_the_worker),
         cmocka_unit_test(test_ends_of_blocking_handlers),
         cmocka_unit_test(test_ends_of_holds),
+        cmocka_unit_test(test_ends_are_told_to_followers),
         cmocka_unit_test(test_ends_of_pulled_content_with_trailers),
         cmocka_unit_test(test_ends_with_errors_that_are_not_filtered),
     };

@@ -305,7 +305,7 @@ static void check_full_before_anything_left(rig *r)
 }
 
 // Where sends are not kept for the end of the turn, octets have left when io_send_at_once returns, and nothing is told.
-// What the socket does not take is left for io_send.
+// A socket that is full leaves the rest to io_send.
 static void check_send_at_once(rig *r)
 {
     enum { OCTETS = 16000 };
