@@ -53,7 +53,7 @@ static size_t read_head(const unsigned char *in, size_t have, size_t *payload)
 }
 
 // The answer's head has the same length octets as the frame's, and stands where they and the key stood.
-socket_answer socket_answer_to(char *in, size_t have)
+socket_answer socket_echo(char *in, size_t have)
 {
     char key[KEY_OCTETS];
     size_t payload = 0, begin = read_head((const unsigned char *)in, have, &payload);
@@ -63,7 +63,7 @@ socket_answer socket_answer_to(char *in, size_t have)
     unmask(in + begin, payload, key);
     memmove(in + KEY_OCTETS, in, begin - KEY_OCTETS);
     in[KEY_OCTETS + 1] &= 127;
-    return (socket_answer){ in + KEY_OCTETS, begin - KEY_OCTETS + payload };
+    return (socket_answer){ in + KEY_OCTETS, begin - KEY_OCTETS + payload, true };
 }
 
 int socket_listen(int port)

@@ -4,7 +4,6 @@
 #include "socket_ceiling.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +14,6 @@
 enum { EVENTS_MAX = 512 };
 
 typedef struct conn {
-    bool is_open;     // the request has been answered
     size_t have;      // octets of a frame
     const char *owed; // of the answer
     size_t owed_octets;
@@ -29,6 +27,7 @@ static bool publishes;
 static void end(int fd)
 {
     close(fd);
+    socket_end(fd);
     free(conns[fd]);
     conns[fd] = NULL;
 }
@@ -55,17 +54,13 @@ static bool receive(int fd, conn *c)
 {
     ssize_t n = recv(fd, c->input + c->have, SOCKET_INPUT_OCTETS - c->have, 0);
     if (n <= 0) return n < 0 && errno == EAGAIN;
-    if (!c->is_open) {
-        c->is_open = true;
-        return send(fd, socket_accepted, socket_accepted_octets, MSG_NOSIGNAL) > 0;
-    }
     c->have += (size_t)n;
-    socket_answer answer = socket_answer_to(c->input, c->have);
+    socket_answer answer = socket_answer_to(fd, c->input, c->have);
     if (!answer.octets) return true;
     c->have = 0;
     c->owed = answer.octets;
     c->owed_octets = answer.len;
-    if (!publishes) return send_owed(fd, c);
+    if (!publishes || !answer.is_message) return !c->owed_octets || send_owed(fd, c);
     publish(c->owed, c->owed_octets);
     c->owed_octets = 0;
     return true;
@@ -84,6 +79,7 @@ static void accept_one(void)
     if (fd >= SOCKET_CONNS_MAX || !(conns[fd] = calloc(1, sizeof *conns[fd])))
         socket_die("a connection");
     if (fd > last) last = fd;
+    socket_begin(fd);
     watch(fd, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET);
 }
 
@@ -100,6 +96,7 @@ int main(int argc, char **argv)
     struct epoll_event events[EVENTS_MAX];
     if (argc < 2) return 2;
     publishes = argc > 2 && strcmp(argv[2], "--publish") == 0;
+    socket_prepare(argc, argv);
     epoll = epoll_create1(EPOLL_CLOEXEC);
     if (epoll < 0) socket_die("epoll_create1");
     listener = socket_listen((int)strtol(argv[1], NULL, 10));

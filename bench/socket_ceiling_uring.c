@@ -20,9 +20,9 @@
 typedef enum ring_kind { OF_ACCEPT, OF_RECEIVE, OF_SEND } ring_kind;
 
 typedef struct conn {
-    bool is_there, is_open; // accepted; its request has been answered
-    size_t have;            // octets of a frame
-    char *input;            // NULL: octets come in shared buffers
+    bool is_there; // accepted
+    size_t have;   // octets of a frame
+    char *input;   // NULL: octets come in shared buffers
 } conn;
 
 static conn conns[SOCKET_CONNS_MAX]; // by descriptor
@@ -75,23 +75,19 @@ static void publish(const char *octets, size_t len)
 
 static void conn_read(int fd, conn *c, char *octets, size_t len)
 {
-    if (!c->is_open) {
-        c->is_open = true;
-        conn_answer(fd, socket_accepted, socket_accepted_octets);
-        return;
-    }
     c->have += len;
-    socket_answer answer = socket_answer_to(octets, c->have);
+    socket_answer answer = socket_answer_to(fd, octets, c->have);
     if (!answer.octets && !is_direct) socket_die("a message came in part");
     if (!answer.octets) return;
     c->have = 0;
-    if (publishes) publish(answer.octets, answer.len);
-    else conn_answer(fd, answer.octets, answer.len);
+    if (publishes && answer.is_message) publish(answer.octets, answer.len);
+    else if (answer.len) conn_answer(fd, answer.octets, answer.len);
 }
 
 static void conn_end(int fd, conn *c)
 {
     free(c->input);
+    socket_end(fd);
     *c = (conn){ 0 };
     close(fd);
 }
@@ -108,6 +104,7 @@ static void on_accepted(const uring_cqe *cqe)
     *c = (conn){ .is_there = true, .input = is_direct ? malloc(SOCKET_INPUT_OCTETS) : NULL };
     if (is_direct && !c->input) socket_die("malloc");
     if (fd > last) last = fd;
+    socket_begin(fd);
     conn_receive(fd, c);
 }
 
@@ -152,6 +149,7 @@ int main(int argc, char **argv)
     if (argc < 2) return 2;
     publishes = argc > 2 && strcmp(argv[2], "--publish") == 0;
     is_direct = argc > 2 && strcmp(argv[2], "--direct") == 0;
+    socket_prepare(argc, argv);
     ring_open(); // first, so that nobody connects to what ends because the kernel refuses
     listener = socket_listen((int)strtol(argv[1], NULL, 10));
     listener_accept();

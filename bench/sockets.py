@@ -107,7 +107,7 @@ def own_servers(options):
         def words(port, workload):
             _, _, octets, kind = workload
             if kind == "tls":
-                return None
+                return [os.path.join(options.build, f"bench_socket_ceiling_tls_{backend}"), port, *certificate_of(options.out)]
             how = ["--publish"] * (kind == "publish") + ["--direct"] * (backend == "uring" and octets > DIRECT_OCTETS)
             return [os.path.join(options.build, f"bench_socket_ceiling_{backend}"), port, *how]
         return words

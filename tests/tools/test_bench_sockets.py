@@ -42,17 +42,21 @@ def test_echo(words, octets):
     assert exchanged(words, "/echo", 5, octets, 0.1) >= 5
 
 
-@pytest.mark.parametrize("backend", ["epoll", "uring"])
-def test_echo_over_tls(backend, tmp_path):
-    words = ["bench_socket_server", backend, *sockets.certificate_of(str(tmp_path))]
-    assert exchanged(words, "/echo", 5, 1024, 0.1, "tls") >= 5
+@pytest.mark.parametrize("octets", [1, 16, 125, 126, 1024])
+@pytest.mark.parametrize("words", [["bench_socket_ceiling_tls_epoll"], ["bench_socket_ceiling_tls_uring"],
+                                   ["bench_socket_server", "epoll"], ["bench_socket_server", "uring"]], ids=" ".join)
+def test_echo_over_tls(words, octets, tmp_path):
+    assert exchanged([*words, *sockets.certificate_of(str(tmp_path))], "/echo", 5, octets, 0.1, "tls") >= 5
 
 
-def test_ceilings_take_part():
-    """None: over TLS there is none. On io_uring messages that no buffer holds are received where they are kept."""
-    ours = sockets.own_servers(types.SimpleNamespace(build="build", out="out", libraries=""))
+def test_ceilings_take_part(tmp_path):
+    """On io_uring messages that no buffer holds are received where they are kept."""
+    ours = sockets.own_servers(types.SimpleNamespace(build="build", out=str(tmp_path), libraries=""))
     epoll, uring = ours[sockets.CEILING], ours[sockets.CEILING_URING]
-    assert epoll(1, sockets.WORKLOADS["tls-echo-16"]) is uring(1, sockets.WORKLOADS["tls-echo-16"]) is None
+    pair = sockets.certificate_of(str(tmp_path))
+    for ceiling, backend in (epoll, "epoll"), (uring, "uring"):
+        for workload in "tls-echo-16", "tls-echo-1k":
+            assert ceiling(1, sockets.WORKLOADS[workload]) == [f"build/bench_socket_ceiling_tls_{backend}", 1, *pair]
     assert uring(1, sockets.WORKLOADS["echo-1k"])[1:] == [1]
     assert uring(1, sockets.WORKLOADS["echo-64k"])[1:] == [1, "--direct"]
     assert epoll(1, sockets.WORKLOADS["publish"])[1:] == uring(1, sockets.WORKLOADS["publish"])[1:] == [1, "--publish"]
