@@ -12,7 +12,7 @@
 
 enum {
     SINK_LOOK_MS = 50,
-    SINK_STALL_MS = 1000 // how long an ending writer waits for a reader that does not read
+    SINK_STALL_MS = 1000 // how long an ending writer waits in all for a reader that does not read
 };
 
 static bool sink_is_file(int fd)
@@ -27,20 +27,19 @@ void sink_init(sink *s, int fd)
 }
 
 // Whether the descriptor takes PIPE_BUF octets. A reader that has stalled must not keep the process
-// from ending, and not once for each block of lines.
-static bool sink_is_ready(const sink *s, const atomic_bool *ends)
+// from ending, and not once for each block of lines, nor by taking a little now and then.
+static bool sink_is_ready(sink *s, const atomic_bool *ends)
 {
     struct pollfd poll_fd = { .fd = s->fd, .events = POLLOUT };
-    int waited_ms = s->error == ETIMEDOUT ? SINK_STALL_MS - SINK_LOOK_MS : 0;
-    while (waited_ms < SINK_STALL_MS) {
+    while (s->waited_ms < SINK_STALL_MS) {
         if (poll(&poll_fd, 1, SINK_LOOK_MS) != 0) return true;
-        if (atomic_load(ends)) waited_ms += SINK_LOOK_MS;
+        if (atomic_load(ends)) s->waited_ms += SINK_LOOK_MS;
     }
-    return false;
+    return poll(&poll_fd, 1, 0) != 0;
 }
 
 // Writes from the front of *octets. Returns 0, or the errno of what stopped it.
-static int sink_try(const sink *s, slice *octets, const atomic_bool *ends)
+static int sink_try(sink *s, slice *octets, const atomic_bool *ends)
 {
     while (octets->len) {
         if (!s->keeps && !sink_is_ready(s, ends)) return ETIMEDOUT;

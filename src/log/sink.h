@@ -11,15 +11,16 @@
 
 typedef struct sink {
     int fd;
-    bool keeps; // a regular file: lines are kept for it. Else one asks before each write
-    int error;  // the errno of the last attempt; 0: it works
+    bool keeps;    // a regular file: lines are kept for it. Else one asks before each write
+    int waited_ms; // for a reader, since the writer is to end
+    int error;     // the errno of the last attempt; 0: it works
     atomic_uint_fast64_t lost; // lines that were given up so far
     uint64_t lost_told;        // and when sink_lost_now was last asked
 } sink;
 
 void sink_init(sink *s, int fd);
 
-// Writes octets. Waits for a disk, and for a reader until *ends, and then for a second at most.
+// Writes octets. Waits for a disk, and for a reader until *ends, and then for a second at most in all.
 // Returns: how many are done with, written or given up.  s->error says whether it went well.
 size_t sink_write(sink *s, slice octets, const atomic_bool *ends);
 

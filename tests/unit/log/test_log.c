@@ -438,6 +438,45 @@ static void a_reader_that_does_not_read_does_not_keep_the_process(void **state)
         strstr(text, "skua: the access log cannot be written: its reader does not read\n"));
 }
 
+enum { SLOW_LINES = 20000, SLOW_OCTETS_MIN = 40 * SLOW_LINES };
+
+// Takes a little, each time later than the writer looks.
+static void *read_slowly(void *user)
+{
+    const int *fd = user;
+    static char piece[4096];
+    size_t octets = 0;
+    ssize_t n;
+    while ((n = read(*fd, piece, sizeof piece)) > 0) {
+        octets += (size_t)n;
+        nap(60);
+    }
+    return (void *)(uintptr_t)octets;
+}
+
+static void a_reader_that_reads_slowly_does_not_keep_the_process(void **state)
+{
+    (void)state;
+    FILE *err = tmpfile();
+    int ends[2], saved[2];
+    pthread_t reader;
+    void *octets;
+    assert_int_equal(pipe(ends), 0);
+    redirected(ends[1], fileno(err), saved);
+    server_log *log = log_new(&(log_config){ SKUA_LOG_SHORT, BUFFER_MAX, NULL, NULL, NULL });
+    log_lane *lane = log_lane_open(log);
+    assert_int_equal(pthread_create(&reader, NULL, read_slowly, &ends[0]), 0);
+    for (unsigned i = 0; i < SLOW_LINES; i++)
+        put(lane, 0, i);
+    log_free(log);
+    restored(saved);
+    close(ends[1]);
+    assert_int_equal(pthread_join(reader, &octets), 0);
+    close(ends[0]);
+    (void)fclose(err);
+    assert_true((uintptr_t)octets < SLOW_OCTETS_MIN / 2);
+}
+
 // The program puts another log in the place of the former one, and its reader may be anybody.
 static void a_pipe_takes_the_place_of_a_file(void **state)
 {
@@ -551,6 +590,7 @@ int main(void)
         cmocka_unit_test(without_a_write_function_it_goes_to_the_standard_streams),
         cmocka_unit_test(a_reader_that_is_gone_is_said_once),
         cmocka_unit_test(a_reader_that_does_not_read_does_not_keep_the_process),
+        cmocka_unit_test(a_reader_that_reads_slowly_does_not_keep_the_process),
         cmocka_unit_test(a_pipe_takes_the_place_of_a_file),
         cmocka_unit_test(a_file_that_is_full_gets_its_lines_when_it_is_not),
         cmocka_unit_test(what_a_full_file_never_took_is_said_at_the_end),
