@@ -21,13 +21,19 @@ struct ws_deflate {
     atomic_size_t *windows; // of its endpoint
     ws_deflater *deflater;  // of the socket's; NULL: not needed yet
     ws_inflater *inflater;  // of the socket's, or lent by the worker while a message comes
-    uint64_t inflated, inflated_in_turn;
+    uint64_t inflated;
+    uint64_t round;  // of the worker's, in which it inflated last, or began
     int64_t turn_ns; // when that turn began
 };
 
-// Of a worker, for sockets that keep no window.
+enum { WS_TURN_OCTETS = 262144 }; // inflated by a worker, before other connections have their turn
+
+// Of a worker, for sockets that keep no window; and what all its sockets share of a turn.
 struct ws_streams {
     unsigned sockets;
+    uint64_t inflated;     // in the turn
+    int64_t turn_ns;       // when it began
+    uint64_t round;        // begins behind a turn in which less was inflated than may be
     ws_inflater *inflater; // NULL: lent, or not needed yet
     ws_deflater *deflaters[WS_DEFLATE_WINDOWS];
 };
@@ -87,6 +93,35 @@ bool ws_deflate_pack_alone(skua_worker *w, unsigned bits, slice message, char *o
     return true;
 }
 
+// ---- A turn's share ----
+
+static struct ws_streams *share_of_turn(skua_worker *w)
+{
+    struct ws_streams *share = w->ws_streams;
+    if (share->turn_ns == w->loop.now_ns) return share;
+    if (share->inflated < WS_TURN_OCTETS) share->round++;
+    share->inflated = 0;
+    share->turn_ns = w->loop.now_ns;
+    return share;
+}
+
+static void share_take(ws_deflate *d, size_t octets)
+{
+    struct ws_streams *share = share_of_turn(d->worker);
+    share->inflated += octets;
+    d->round = share->round;
+    d->turn_ns = share->turn_ns;
+}
+
+// Sockets that had to wait come before those that have inflated something since, and before those that are new: else
+// some would wait as long as others keep coming.
+bool ws_deflate_has_had_its_turn(const ws_deflate *d)
+{
+    const struct ws_streams *share = share_of_turn(d->worker);
+    return share->inflated >= WS_TURN_OCTETS ||
+           (d->round == share->round && d->turn_ns != share->turn_ns);
+}
+
 // ---- A socket's ----
 
 bool ws_deflate_reserve(atomic_size_t *windows, size_t octets, size_t most)
@@ -111,6 +146,7 @@ ws_deflate *ws_deflate_new(skua_worker *w, const ws_deflate_terms *terms, atomic
         d->worker = w;
         d->terms = *terms;
         d->windows = windows;
+        share_take(d, 0);
         return d;
     }
     deflate_unreserve(windows, terms);
@@ -171,21 +207,14 @@ static ws_unpacked deflate_begin_inflating(ws_deflate *d)
     return d->inflater ? WS_UNPACKED_ALL : WS_UNPACKED_LACKS;
 }
 
-static void deflate_count(ws_deflate *d, size_t octets)
-{
-    int64_t now = d->worker->loop.now_ns;
-    d->inflated += octets;
-    d->inflated_in_turn = octets + (d->turn_ns == now ? d->inflated_in_turn : 0);
-    d->turn_ns = now;
-}
-
 ws_unpacked ws_deflate_unpack(ws_deflate *d, slice *input, char *out, size_t room, size_t *octets)
 {
     *octets = 0;
     ws_unpacked begun = d->inflater ? WS_UNPACKED_ALL : deflate_begin_inflating(d);
     if (begun != WS_UNPACKED_ALL) return begun;
     ws_inflated result = ws_inflater_run(d->inflater, input, out, room, octets);
-    deflate_count(d, *octets);
+    d->inflated += *octets;
+    share_take(d, *octets);
     switch (result) {
     case WS_INFLATED_ALL: return WS_UNPACKED_ALL;
     case WS_INFLATED_MORE: return WS_UNPACKED_MORE;
@@ -198,11 +227,6 @@ ws_unpacked ws_deflate_unpack(ws_deflate *d, slice *input, char *out, size_t roo
 uint64_t ws_deflate_octets(const ws_deflate *d)
 {
     return d->inflated;
-}
-
-uint64_t ws_deflate_turn_octets(const ws_deflate *d)
-{
-    return d->turn_ns == d->worker->loop.now_ns ? d->inflated_in_turn : 0;
 }
 
 bool ws_deflate_borrows(const ws_deflate *d)
@@ -295,10 +319,10 @@ uint64_t ws_deflate_octets(const ws_deflate *d)
     return 0;
 }
 
-uint64_t ws_deflate_turn_octets(const ws_deflate *d)
+bool ws_deflate_has_had_its_turn(const ws_deflate *d)
 {
     (void)d;
-    return 0;
+    return false;
 }
 
 bool ws_deflate_borrows(const ws_deflate *d)

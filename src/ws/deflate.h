@@ -59,9 +59,12 @@ void ws_deflate_forget(ws_deflate *d);
 // Inflates octets of the message that is coming, and counts them. *input is moved past what was used. room: at least 1.
 ws_unpacked ws_deflate_unpack(ws_deflate *d, slice *input, char *out, size_t room, size_t *octets);
 
-// How many octets the message that is coming has been inflated to; and all messages of this turn of the loop.
+// How many octets the message that is coming has been inflated to.
 uint64_t ws_deflate_octets(const ws_deflate *d);
-uint64_t ws_deflate_turn_octets(const ws_deflate *d);
+
+// Whether the worker's sockets have inflated so much in this turn of the loop that the rest is for the next, or the
+// socket is to wait for others that had to.
+bool ws_deflate_has_had_its_turn(const ws_deflate *d);
 
 // Whether a message that comes holds a stream of the worker's.
 bool ws_deflate_borrows(const ws_deflate *d);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Messages that the program takes piece by piece. A few octets of a compressed one are inflated to a thousand times as
-// many: those that the program has not given back are bounded, and so are those that it is told in a turn, also in
-// whole messages.
+// many: those that the program has not given back are bounded.
 
 #include "ws/piece.h"
 
@@ -10,8 +9,6 @@
 
 #include "exchange/worker.h"
 #include "ws/compressed.h"
-
-enum { WS_TURN_OCTETS = 262144 }; // inflated, before other connections have their turn
 
 bool ws_holds_piece(const ws_session *s)
 {
@@ -23,11 +20,6 @@ bool ws_owes_much(const ws_session *s)
 {
     if (!s->deflate || !s->endpoint->desc.receive) return false;
     return s->owed >= worker_config(s->request->worker)->content_window_octets;
-}
-
-bool ws_has_had_its_turn(const ws_session *s)
-{
-    return ws_deflate_turn_octets(s->deflate) >= WS_TURN_OCTETS;
 }
 
 void ws_tell_piece(ws_session *s, skua_message_event event, slice octets)

@@ -25,9 +25,5 @@ bool ws_holds_piece(const ws_session *s);
 // Whether the program has not given back as much of what was inflated as it may keep.
 bool ws_owes_much(const ws_session *s);
 
-// Whether so much has been inflated for the socket in this turn of the loop that others are to have theirs. It has
-// agreed on compression, and may take whole messages.
-bool ws_has_had_its_turn(const ws_session *s);
-
 #endif
 #endif

@@ -514,9 +514,9 @@ static void ws_on_message_octets(ws_session *s, slice *input, char *direct, slic
 // Octets that were too many for this turn are gone on with in the next. The loop may come back several times before.
 static void ws_await_turn(ws_session *s)
 {
-    if (!s->deflate || s->state != WS_OPEN || !s->request->paused || !ws_has_had_its_turn(s))
-        return;
-    s->request->carrier->table->kick(s->request->carrier);
+    if (!s->deflate || s->state != WS_OPEN || !s->request->paused) return;
+    if (ws_deflate_has_had_its_turn(s->deflate))
+        s->request->carrier->table->kick(s->request->carrier);
 }
 
 // The rest is kept until the queue is shorter: a program that answers each message is not refused then,

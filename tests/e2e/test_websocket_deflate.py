@@ -613,6 +613,24 @@ def test_whole_messages_of_a_turn_over_http2(server):
     http2.connection.close()
 
 
+def test_streams_share_a_turn(server):
+    """However many sockets send, a worker inflates no more in a turn; and each has its turn before one has two."""
+    http2 = Http2(server)
+    streams = [http2.open("/turns", ("sec-websocket-extensions", "permessage-deflate")) for _ in range(60)]
+    assert all(stream.response()[":status"] == "200" for stream in streams)
+    message = next(long_messages(1))
+    for _ in range(3):
+        for stream in streams:
+            http2.h2.send_data(stream.number, message)
+    http2.flush()
+    turns = [[int(stream.event(TextMessage).data) for _ in range(3)] for stream in streams]
+    told = [turn for of_stream in turns for turn in of_stream]
+    assert max(told.count(turn) for turn in told) <= 2
+    visits = sorted({(turn, number) for number, of_stream in enumerate(turns) for turn in of_stream})
+    assert len({number for _, number in visits[: len(streams)]}) == len(streams)
+    http2.connection.close()
+
+
 def test_a_bomb_that_is_kept(server):
     """No more is inflated than the program may keep; what it gives back is inflated on, and all comes."""
     before = server.rss_octets()
