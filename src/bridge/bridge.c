@@ -139,7 +139,7 @@ static void bridge_begin(server_relay *relay, skua_worker *w)
     b->begun_ns = skua_worker_now_ns(w);
     b->last[0] = 0;
     b->last_is_entry = b->gap_due = b->owes_count = b->told_away = b->told_ignored = false;
-    b->attempts = 0;
+    b->attempts = b->refusals = 0;
     b->lookup = (bridge_lookup){ .host = b->url.host, .done = bridge_found, .user = b };
     b->adder = (bridge_link){
         .url = &b->url, .greeted = bridge_sending_begin, .lost = bridge_lost, .user = b

@@ -86,6 +86,13 @@ static bool bridge_link_watch(bridge_link *l)
 
 // ---- Commands ----
 
+static void bridge_link_refused(bridge_link *l, const redisReply *error,
+                                const bridge_question *question)
+{
+    if (question->refused) question->refused(l, error);
+    bridge_link_fail(l, error->str);
+}
+
 static void bridge_link_replied(redisAsyncContext *redis, void *got, void *user)
 {
     bridge_link *l = redis->data;
@@ -94,7 +101,7 @@ static void bridge_link_replied(redisAsyncContext *redis, void *got, void *user)
     if (!reply || l->redis != redis) return;
     l->asked--;
     if (!bridge_link_watch(l)) bridge_link_fail(l, skua_status_text(SKUA_ENOMEM));
-    else if (reply->type == REDIS_REPLY_ERROR) bridge_link_fail(l, reply->str);
+    else if (reply->type == REDIS_REPLY_ERROR) bridge_link_refused(l, reply, question);
     else question->replied(l, reply);
 }
 
@@ -131,8 +138,8 @@ static void bridge_link_greeted(bridge_link *l, const redisReply *reply)
     l->greeted(l->user);
 }
 
-static const bridge_question bridge_link_greeting = { bridge_link_agreed };
-static const bridge_question bridge_link_ping = { bridge_link_greeted };
+static const bridge_question bridge_link_greeting = { .replied = bridge_link_agreed };
+static const bridge_question bridge_link_ping = { .replied = bridge_link_greeted };
 
 static bool bridge_link_authenticate(bridge_link *l)
 {

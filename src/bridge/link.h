@@ -16,9 +16,11 @@ enum { BRIDGE_COMMAND_WORDS_MAX = 24 };
 
 typedef struct bridge_link bridge_link;
 
-// A command: replied is called with its reply. An error of the store's is not a reply: the link is lost.
+// A command: replied is called with its reply. An error of the store's is not a reply: refused, unless NULL, is called
+// with it, and then the link is lost.
 typedef struct bridge_question {
     void (*replied)(bridge_link *link, const redisReply *reply);
+    void (*refused)(bridge_link *link, const redisReply *error);
 } bridge_question;
 
 // Zeroed, it is closed. The first five are the owner's.

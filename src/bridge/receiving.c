@@ -183,7 +183,7 @@ static uint64_t bridge_entries_max(const topic_bridge *b)
 
 static void bridge_read_on(topic_bridge *b)
 {
-    static const bridge_question question = { bridge_came };
+    static const bridge_question question = { .replied = bridge_came };
     char count[BRIDGE_NUMBER_OCTETS], wait[BRIDGE_NUMBER_OCTETS];
     int count_len = snprintf(count, sizeof count, "%" PRIu64, bridge_entries_max(b));
     int wait_len = snprintf(wait, sizeof wait, "%d", BRIDGE_BLOCK_MS);

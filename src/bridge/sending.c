@@ -13,8 +13,9 @@
 #include <stdio.h>
 
 enum {
-    BRIDGE_SENT_MAX = 64,            // commands under way
-    BRIDGE_SENT_OCTETS_MAX = 1048576 // of publications under way, but one in any case
+    BRIDGE_SENT_MAX = 64,             // commands under way
+    BRIDGE_SENT_OCTETS_MAX = 1048576, // of publications under way, but one in any case
+    BRIDGE_REFUSALS_MAX = 3           // of one publication
 };
 
 // ---- Adding to the stream ----
@@ -57,9 +58,26 @@ static void bridge_taken(bridge_link *l, const redisReply *reply)
     bridge_send_waiting(b);
 }
 
+// A store names its own states (OOM, READONLY, LOADING and so on), which pass. Its other errors are about the command:
+// one for a publication, behind a greeting that it has taken, would keep back all that wait behind it for ever.
+static void bridge_refused(bridge_link *l, const redisReply *error)
+{
+    topic_bridge *b = l->user;
+    const bridge_waiter *first = b->waiting.first;
+    if (strncmp(error->str, "ERR ", 4) != 0) return;
+    if (b->refused != first->number) b->refusals = 0;
+    b->refused = first->number;
+    if (++b->refusals < BRIDGE_REFUSALS_MAX) return;
+    bridge_log(b, "the store refuses a publication of %zu octets, which is dropped (%.200s)",
+               first->message->message.len, error->str);
+    bridge_waiting_taken(&b->waiting);
+    figure_add(&b->worker->figures->shared.topics_dropped, 1);
+    b->attempts = 0;
+}
+
 static bool bridge_send_next(topic_bridge *b)
 {
-    static const bridge_question question = { bridge_taken };
+    static const bridge_question question = { .replied = bridge_taken, .refused = bridge_refused };
     const bridge_waiter *next = bridge_waiting_send(&b->waiting);
     const topic_message *m = next->message;
     const bridge_entry entry = { .kind = m->binary ? BRIDGE_BINARY : BRIDGE_TEXT,
@@ -80,7 +98,7 @@ static bool bridge_may_send(const bridge_waiting *waiting)
 
 void bridge_send_waiting(topic_bridge *b)
 {
-    static const bridge_question question = { bridge_count_taken };
+    static const bridge_question question = { .replied = bridge_count_taken };
     bool well = true;
     if (b->state < BRIDGE_SENDS) return;
     while (well && bridge_may_send(&b->waiting))
@@ -107,7 +125,7 @@ static void bridge_hello_came(bridge_link *l, const redisReply *reply)
 
 static void bridge_greet_others(topic_bridge *b)
 {
-    static const bridge_question question = { bridge_hello_came };
+    static const bridge_question question = { .replied = bridge_hello_came };
     if (!bridge_add_count(b, BRIDGE_HELLO, bridge_waiting_before(&b->waiting), &question))
         bridge_go_away(b, skua_status_text(SKUA_ENOMEM));
 }
@@ -144,7 +162,8 @@ static void bridge_time_came(bridge_link *l, const redisReply *reply)
 
 void bridge_sending_begin(void *user)
 {
-    static const bridge_question check = { bridge_place_checked }, time = { bridge_time_came };
+    static const bridge_question check = { .replied = bridge_place_checked },
+                                 time = { .replied = bridge_time_came };
     topic_bridge *b = user;
     slice last = slice_of(b->last);
     const slice clock = SKUA_SLICE("TIME");

@@ -303,6 +303,22 @@ def test_a_store_that_takes_greetings_alone(launch, replies):
     store.end()
 
 
+def test_a_publication_that_the_store_never_takes(launch, folder):
+    """Its limit is lower than the bridge's: those behind it are carried, and others are told of the gap."""
+    store = Store(folder, "--proto-max-bulk-len", "1mb")
+    try:
+        here, there = (launch(numbered, "topics", env={"STORE": store.url, "MESSAGE": "2000000"}) for _ in range(2))
+        assert eventually(lambda: kinds(store).count("h") == 2)
+        far = Stream(there)
+        for content in (b"before", b"x" * 1500000, b"after"):
+            assert publish(here, content) == OK
+        assert [far.next() for _ in range(3)] == [Event("before", "message"), Event("gap", "gap"), Event("after", "message")]
+        assert said(here, "refuses a publication of 1500000 octets") == 1
+        assert counted(here, "dropped") == 1
+    finally:
+        store.end()
+
+
 # ---- The store goes away ----
 
 
