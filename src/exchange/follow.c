@@ -65,11 +65,17 @@ void skua_on_end(skua_request *r, skua_end_fn *fn, void *user)
     *(all ? &all->end_user : &r->end_user) = user;
 }
 
+// Middleware is told of the end first, and may still add functions.
+static bool request_can_be_followed(const skua_request *r)
+{
+    return r->life == LIFE_GOES_ON || r->entered;
+}
+
 skua_status skua_request_follow(skua_request *r, skua_end_fn *fn, void *user)
 {
     request_expect(r, __func__);
     CONTRACT(fn, "fn must not be NULL");
-    if (r->life != LIFE_GOES_ON) return SKUA_ECLOSED;
+    if (!request_can_be_followed(r)) return SKUA_ECLOSED;
     request_follower *f = skua_request_alloc(r, sizeof *f);
     request_followers *all = f ? followers_of(r) : NULL;
     if (f && !all) all = followers_begin(r);

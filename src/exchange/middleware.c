@@ -139,4 +139,5 @@ void middleware_end(skua_request *r, skua_end how)
         const skua_middleware *m = middleware_last(r, &left);
         if (m->end) m->end(r, how, m->user);
     }
+    r->entered = 0; // none is to be told any more: see skua_request_follow
 }

@@ -218,6 +218,11 @@ def test_on_end_runs_each_once(fresh):
     assert eventually(lambda: fresh.get("/ended").content == b"101" or None)
 
 
+def test_on_end_in_the_middle_of_the_end(fresh):
+    assert fresh.get("/ending").content == b"ending"
+    assert eventually(lambda: fresh.get("/told").content == b"middleware's, its own, too late" or None)
+
+
 def test_plain_handlers_allocate_nothing(fresh):
     with fresh.connect() as connection:
         for _ in range(3):

@@ -552,6 +552,19 @@ static void add_coroutines(skua::server &app)
     });
 }
 
+// Whether something is refused with that status.
+template <class F> static bool refuses(skua_status status, F &&fn)
+{
+    try {
+        fn();
+    } catch (const skua::error &e) {
+        return e.status() == status;
+    }
+    return false;
+}
+
+static std::string told; // by functions that were set while the end of /ending was told
+
 static void add_middleware(skua::server &app)
 {
     app.on_head("/guarded/", [](skua::request &req, int status) {
@@ -580,20 +593,26 @@ static void add_middleware(skua::server &app)
         req.on_end([count](skua_end) { *count += 100; });
         req.text(std::to_string(count->load()));
     });
+    app.on_end("/ending", [](skua::request &req, skua_end) {
+        req.on_end([req, alive = std::make_shared<int>(1)](skua_end) mutable {
+            told += "middleware's, ";
+            req.on_end([alive](skua_end) { told += alive ? "its own, " : "a dead one's, "; });
+        });
+    });
+    app.get("/ending", [](skua::request &req) {
+        skua_on_end(
+            req.raw(),
+            [](skua_request *raw, skua_end, void *) {
+                skua::request late(raw);
+                if (refuses(SKUA_ECLOSED, [&] { late.on_end([](skua_end) { told += "what is lost, "; }); })) told += "too late";
+            },
+            nullptr);
+        req.text("ending");
+    });
+    app.get("/told", [](skua::request &req) { req.text(told); });
 }
 
 static skua::server *running;
-
-// Whether something is refused with that status.
-template <class F> static bool refuses(skua_status status, F &&fn)
-{
-    try {
-        fn();
-    } catch (const skua::error &e) {
-        return e.status() == status;
-    }
-    return false;
-}
 
 static bool refuses_what_is_wrong()
 {

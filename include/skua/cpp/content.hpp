@@ -22,12 +22,9 @@ template <class F> F *keep_with(request &of, F &&fn)
         explicit held(F &&f) : ending{}, fn(std::move(f)) {}
         F fn;
     };
-    extra &kept = extra_of(of.raw());
-    void *memory = skua_request_alloc(of.raw(), sizeof(held));
-    if (!memory) throw std::bad_alloc();
-    auto *node = new (memory) held(std::move(fn));
+    auto *node = new (ending_memory<held>(of.raw())) held(std::move(fn));
     node->run = [](ending *self, skua_request *, skua_end) { static_cast<held *>(self)->~held(); };
-    node->next = std::exchange(kept.endings, node);
+    ending_add(of.raw(), node);
     return &node->fn;
 }
 

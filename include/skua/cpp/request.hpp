@@ -49,6 +49,7 @@ struct extra {
     life *alive = nullptr;
     conversation *talk = nullptr; // of a WebSocket that a coroutine serves
     ending *endings = nullptr;
+    bool ended = false; // its endings have run
 };
 
 inline const char extra_key = 0;
@@ -123,11 +124,12 @@ inline void request_ended(skua_request *raw, skua_end how, void *user)
 {
     auto *kept = static_cast<extra *>(user);
     if (life *alive = std::exchange(kept->alive, nullptr)) give_up(*alive);
-    for (ending *at = kept->endings; at;) {
-        ending *next = at->next;
+    // One that runs may add others.
+    while (ending *at = kept->endings) {
+        kept->endings = at->next;
         at->run(at, raw, how);
-        at = next;
     }
+    kept->ended = true;
 }
 
 inline extra &extra_of(skua_request *raw)
@@ -141,6 +143,21 @@ inline extra &extra_of(skua_request *raw)
     if (status) skua_request_unfollow(raw, request_ended, kept);
     check(status);
     return *kept;
+}
+
+// Memory of the request for an ending, which ending_add then adds.
+template <class T> void *ending_memory(skua_request *raw)
+{
+    if (extra_of(raw).ended) throw error(SKUA_ECLOSED);
+    void *memory = skua_request_alloc(raw, sizeof(T));
+    if (!memory) throw std::bad_alloc();
+    return memory;
+}
+
+inline void ending_add(skua_request *raw, ending *node)
+{
+    extra &kept = extra_of(raw);
+    node->next = std::exchange(kept.endings, node);
 }
 
 } // namespace detail
@@ -506,7 +523,9 @@ public:
     // Sends an interim response, such as 103 (Early Hints), before the response.
     void inform(int status, std::span<const skua_field> fields) { check(skua_inform(raw(), status, fields.data(), fields.size())); }
 
-    // Calls fn(how) once when the response's last octet has left or the request has failed.
+    // Calls fn(how) once when the response's last octet has left or the request has failed. In middleware's on_end and
+    // in such a function it calls fn behind that one; later, in a function of skua_on_end or for a request that is held,
+    // it throws SKUA_ECLOSED.
     // Cost: memory of the request.
     template <std::invocable<skua_end> F> void on_end(F fn)
     {
@@ -514,16 +533,13 @@ public:
             explicit held(F &&f) : ending{}, fn(std::move(f)) {}
             F fn;
         };
-        detail::extra &kept = detail::extra_of(raw());
-        void *memory = skua_request_alloc(raw(), sizeof(held));
-        if (!memory) throw std::bad_alloc();
-        auto *node = new (memory) held(std::move(fn));
+        auto *node = new (detail::ending_memory<held>(raw())) held(std::move(fn));
         node->run = [](detail::ending *self, skua_request *raw, skua_end how) {
             auto *me = static_cast<held *>(self);
             detail::log_throw_of(raw, [&] { me->fn(how); });
             me->~held();
         };
-        node->next = std::exchange(kept.endings, node);
+        detail::ending_add(raw(), node);
     }
 
     // -- Streams of content --

@@ -350,6 +350,37 @@ static void test_ends_are_told_to_followers(void **state)
     assert_int_equal(wrong, 0);
 }
 
+static void follow_in_middleware(skua_request *request, skua_end how, void *user)
+{
+    (void)how, (void)user;
+    expect(skua_request_follow(request, take_back_next, name_a), SKUA_OK);
+    skua_on_end(request, note_end, name_e);
+}
+
+static void respond_only(skua_request *request, void *user)
+{
+    (void)user;
+    (void)skua_respond_text(request, 200, "told");
+}
+
+// Middleware's end comes before followers and the function of skua_on_end, so what it sets is still told.
+static void test_ends_are_told_to_what_middleware_sets(void **state)
+{
+    (void)state;
+    skua_server *server = skua_server_new(NULL);
+    skua_slice received;
+    skua_middleware late = { .end = follow_in_middleware };
+    wrong = 0;
+    memset(followed, 0, sizeof followed);
+    assert_int_equal(skua_use(server, "/", &late), SKUA_OK);
+    assert_int_equal(skua_route(server, "GET /", respond_only, NULL), SKUA_OK);
+    assert_int_equal(skua_test_request(server, SKUA_SLICE(ASK("GET", "/")), &received), SKUA_OK);
+    skua_test_free(received);
+    skua_server_free(server);
+    assert_string_equal(followed, "ae");
+    assert_int_equal(wrong, 0);
+}
+
 // ---- Trailers ----
 
 // A HEAD has no content, and so no trailers either, however the content would have been given.
@@ -423,6 +454,7 @@ int main(void)
         cmocka_unit_test(test_ends_of_blocking_handlers),
         cmocka_unit_test(test_ends_of_holds),
         cmocka_unit_test(test_ends_are_told_to_followers),
+        cmocka_unit_test(test_ends_are_told_to_what_middleware_sets),
         cmocka_unit_test(test_ends_of_pulled_content_with_trailers),
         cmocka_unit_test(test_ends_with_errors_that_are_not_filtered),
     };
