@@ -10,6 +10,7 @@
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static struct {
@@ -18,10 +19,28 @@ static struct {
 } conf_log;
 
 // A pipe without a reader is refused, and not waited for; one whose reader stalls is waited for by the library.
+static int log_open_as(int access)
+{
+    return open(conf_log.path, access | O_CREAT | O_APPEND | O_NONBLOCK | O_CLOEXEC | O_NOCTTY,
+                0640);
+}
+
+// A file is opened for reading as well where that is allowed, since the library looks whether it ends with a whole line.
+// A pipe is not, because it would have a reader then.
+static int log_open_file(void)
+{
+    struct stat info;
+    int fd = log_open_as(O_WRONLY);
+    if (fd < 0 || fstat(fd, &info) || !S_ISREG(info.st_mode)) return fd;
+    int both = log_open_as(O_RDWR);
+    if (both < 0) return fd;
+    (void)close(fd);
+    return both;
+}
+
 static bool log_take_place(void)
 {
-    int fd = open(conf_log.path, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK | O_CLOEXEC | O_NOCTTY,
-                  0640);
+    int fd = log_open_file();
     bool done = fd >= 0 && dup2(fd, STDOUT_FILENO) >= 0;
     if (fd >= 0) (void)close(fd);
     return done;

@@ -30,6 +30,7 @@ _Static_assert((int)LOG_LINE_OCTETS_MAX <= (int)LANE_LINE_OCTETS_MAX, "a lane ta
 struct log_lane {
     lane lines;
     log_clock clock; // the producer's
+    sink_place half; // where a line stopped whose rest is here; the writer's
     server_log *log;
     log_lane *next;
 };
@@ -82,7 +83,7 @@ static void log_say(server_log *log, const char *text)
     char line[LOG_LINE_OCTETS_MAX];
     size_t len = log_format_message(log, slice_of(text), line);
     if (log->write) log->write(slice_make(line, len), log->user);
-    else (void)sink_write(&log->errors, slice_make(line, len), &log->shared.ends);
+    else (void)sink_write(&log->errors, NULL, slice_make(line, len), &log->shared.ends);
 }
 
 static void log_say_lines(server_log *log, const char *what, uint64_t lines)
@@ -104,10 +105,10 @@ static void log_say_failure(server_log *log, const sink *failed)
 
 // A failure is said once, on standard error; what was lost by it is said when writing works again,
 // or never will.
-static size_t log_write_to(server_log *log, sink *to, slice lines)
+static size_t log_write_to(server_log *log, log_lane *from, sink *to, slice lines)
 {
     bool failed = to->error != 0;
-    size_t done = sink_write(to, lines, &log->shared.ends);
+    size_t done = sink_write(to, &from->half, lines, &log->shared.ends);
     if (to->error && !failed && to == &log->output) log_say_failure(log, to);
     if (to->error) return done;
     uint64_t lost = sink_lost_now(to);
@@ -127,7 +128,7 @@ static bool log_drain_lane(server_log *log, log_lane *from, sink *to)
         any = true;
         size_t done = lines.len;
         if (log->write) log->write(lines, log->user);
-        else done = log_write_to(log, to, lines);
+        else done = log_write_to(log, from, to, lines);
         lane_take(l, done);
         if (done < lines.len) break;
     }

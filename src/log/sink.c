@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,10 +16,28 @@ enum {
     SINK_STALL_MS = 1000 // how long an ending writer waits in all for a reader that does not read
 };
 
-static bool sink_is_file(int fd)
+// Returns: whether it is a regular file.
+static bool sink_look(int fd, sink_place *end)
 {
     struct stat info;
-    return fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
+    *end = (sink_place){ 0 };
+    if (fstat(fd, &info)) return false;
+    bool is_file = S_ISREG(info.st_mode);
+    *end = (sink_place){ info.st_dev, info.st_ino, is_file ? info.st_size : 0 };
+    return is_file;
+}
+
+static bool place_is(const sink_place *a, const sink_place *b)
+{
+    return a->inode == b->inode && a->device == b->device && a->octets == b->octets;
+}
+
+// A server that shares its log with its successor, or was killed on a full disk, may have left half a line.
+static bool sink_is_within_line(const sink *s, const sink_place *end)
+{
+    char last;
+    if (place_is(end, &s->end)) return s->stops_short;
+    return end->octets > 0 && pread(s->fd, &last, 1, end->octets - 1) == 1 && last != '\n';
 }
 
 void sink_init(sink *s, int fd)
@@ -60,14 +79,49 @@ static uint64_t sink_count_lines(slice octets)
     return lines;
 }
 
-size_t sink_write(sink *s, slice octets, const atomic_bool *ends)
+static void sink_give_up(sink *s, slice lines)
+{
+    atomic_fetch_add_explicit(&s->lost, sink_count_lines(lines), memory_order_relaxed);
+}
+
+static slice sink_give_up_line(sink *s, slice octets)
+{
+    const char *end = memchr(octets.ptr, '\n', octets.len);
+    size_t len = end ? (size_t)(end - octets.ptr) + 1 : octets.len;
+    sink_give_up(s, slice_make(octets.ptr, len));
+    return slice_from(octets, len);
+}
+
+// Writes from the front of *octets, and keeps in mind where that ends. goes_on: they follow what is there.
+static void sink_put(sink *s, bool goes_on, sink_place end, slice *octets, const atomic_bool *ends)
+{
+    const char *from = octets->ptr;
+    slice line_end = slice_of(!goes_on && sink_is_within_line(s, &end) ? "\n" : "");
+    size_t wanted = line_end.len + octets->len;
+    s->error = sink_try(s, &line_end, ends);
+    if (!s->error) s->error = sink_try(s, octets, ends);
+    s->stops_short = octets->ptr == from ? goes_on || line_end.len : octets->ptr[-1] != '\n';
+    if (s->keeps) end.octets += (off_t)(wanted - line_end.len - octets->len);
+    s->end = end;
+}
+
+size_t sink_write(sink *s, sink_place *half, slice octets, const atomic_bool *ends)
 {
     slice rest = octets;
-    s->keeps = sink_is_file(s->fd); // the program may have put something else in its place
-    s->error = sink_try(s, &rest, ends);
-    if (s->keeps && !atomic_load(ends)) return octets.len - rest.len;
-    atomic_fetch_add_explicit(&s->lost, sink_count_lines(rest), memory_order_relaxed);
-    return octets.len;
+    sink_place end;
+    s->keeps = sink_look(s->fd, &end); // the program may have put something else in its place
+    bool goes_on = half && half->octets && place_is(half, &end);
+    if (half && half->octets && !goes_on) rest = sink_give_up_line(s, rest);
+    const char *begin = rest.ptr;
+    s->error = 0;
+    if (rest.len) sink_put(s, goes_on, end, &rest, ends);
+    if (!half || !s->keeps || atomic_load(ends)) {
+        sink_give_up(s, rest);
+        return octets.len;
+    }
+    bool is_half = s->stops_short && (goes_on || rest.ptr != begin);
+    *half = is_half ? s->end : (sink_place){ 0 };
+    return octets.len - rest.len;
 }
 
 const char *sink_why(const sink *s)

@@ -16,7 +16,7 @@ import subprocess
 
 import pytest
 from certificates import make
-from conf import SKUA, get, of, start
+from conf import SKUA, ended, get, of, process_of, start
 from prometheus_client.parser import text_string_to_metric_families
 from server import ROOT, eventually
 from wire import Connection
@@ -124,6 +124,37 @@ def test_a_short_want_of_room_loses_nothing(folder, launch):
         assert eventually(lambda: len(lines_in(disk / "access.log")) == 100)
         says(server, "the log can be written again\n")
         assert lost_lines(server) == 0 and "lost" not in server.error_text()
+        server.stop()
+
+
+def rotated(server, log):
+    log.rename(log.parent / "old.log")
+    server.signal(signal.SIGUSR1)
+    assert eventually(log.exists)
+
+
+def upgraded(server, log):
+    former = process_of(server)
+    server.signal(signal.SIGUSR2)
+    assert eventually(lambda: "serves 1 site from now on" in server.error_text()) and eventually(lambda: ended(former))
+
+
+@pytest.mark.parametrize("change", [rotated, upgraded])
+def test_a_change_while_the_disk_is_full_joins_no_lines(folder, launch, change):
+    """The file ends within a line then. Its rest does not follow there, and no other line does: it alone is lost, and said."""
+    with small_disk(folder / "logs") as disk:
+        server, log = launch(start, folder, PLAIN), disk / "access.log"
+        fill(disk)
+        os.truncate(disk / "filler", (disk / "filler").stat().st_size - 4096)
+        assert [content(server) for _ in range(100)] == [b"first"] * 100
+        assert eventually(lambda: log.read_text() and not log.read_text().endswith("\n"))
+        change(server, log)
+        (disk / "filler").unlink()
+        assert content(server) == b"first"
+        logs = [file for file in (disk / "old.log", log) if file.exists()]
+        whole = lambda: [line for file in logs for line in file.read_text().splitlines() if line.endswith("}")]
+        assert eventually(lambda: len(whole()) + said_lost(server) == 101), server.error_text()
+        assert [json.loads(line)["status"] for line in whole()] == [200] * len(whole()) and said_lost(server) >= 1
         server.stop()
 
 
