@@ -1186,7 +1186,8 @@ SKUA_API void skua_on_end(skua_request *request, skua_end_fn *fn, void *user);
 // leaves to the handler. Functions that are built on this interface, such as skua_serve_file, are
 // told so of the end of a request for which they do something. A request may have any number of
 // them; the one added last is called first.
-// Errors: SKUA_ECLOSED the request has ended; SKUA_ENOMEM.  Cost: up to 80 octets of memory of the
+// Errors: SKUA_ECLOSED the request has ended, and middleware has been told, so functions added here
+// have been called or are being called; SKUA_ENOMEM.  Cost: up to 80 octets of memory of the
 // request, which skua_request_unfollow does not give back.
 SKUA_API SKUA_NODISCARD skua_status skua_request_follow(skua_request *request, skua_end_fn *fn,
                                                         void *user);
@@ -1383,7 +1384,8 @@ typedef struct skua_middleware {
     // the 500 that takes its place instead. When a field is lost here, the response becomes 500
     // without another call.
     void (*head)(skua_request *request, int status, void *user);
-    // Called once when the request ends, with or without a response, before its on_end.
+    // Called once when the request ends, with or without a response, before its on_end. A function
+    // that skua_on_end or skua_request_follow sets here is still called.
     void (*end)(skua_request *request, skua_end how, void *user);
     void *user;
 } skua_middleware;
@@ -2522,8 +2524,9 @@ SKUA_SIZED SKUA_NODISCARD skua_status skua_site_websocket(skua_site *site, const
 // copied and passed to the worker; SKUA_OK then means that it is on its way. In the socket's
 // blocking function the call waits for room.
 // message: copied; text must be UTF-8.
-// Errors: SKUA_ECLOSED the socket is closed, or its closing has begun; SKUA_ESTATE the worker calls
-// this while a message of skua_socket_begin is being sent; SKUA_ELIMIT too much is queued and
+// Errors: SKUA_ECLOSED the socket is closed, or its closing has begun, or this message left in part
+// and memory ran out for the rest, which closes the connection; SKUA_ESTATE the worker calls this
+// while a message of skua_socket_begin is being sent; SKUA_ELIMIT too much is queued and
 // skua_websocket_desc.slow is SKUA_WEBSOCKET_WAIT, or a thread sends faster than the worker;
 // SKUA_EINVAL the text is not UTF-8, or the message is longer than queued_octets_max; SKUA_ENOMEM.
 // Thread: any.

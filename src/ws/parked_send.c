@@ -14,34 +14,34 @@
 // ---- Frames ----
 
 // The beginning of a frame has left, or is on the wire: without its end nothing that the client reads makes sense.
-static void ws_parked_queue(const ws_slot *slot, slice rest)
+static ws_parked_sent ws_parked_queue(const ws_slot *slot, slice rest)
 {
     ws_session *s = ws_slot_awake(slot);
-    if (!s) return;
+    if (!s) return WS_PARKED_LOST;
     skua_request *r = s->request;
-    if (ws_send_octets(r, rest)) r->sent_octets += rest.len;
+    bool has_room = ws_send_octets(r, rest);
+    if (has_room) r->sent_octets += rest.len;
     else carrier_break(r->carrier);
     carrier_kick(r->carrier, r);
+    return has_room ? WS_PARKED_SENT : WS_PARKED_LOST;
 }
 
-static bool ws_parked_send_carried(ws_parked *p, slice frame)
+static ws_parked_sent ws_parked_send_carried(ws_parked *p, slice frame)
 {
     carrier *c = p->on.carrier;
-    if (!c->table->send_parked(c, frame)) return false;
+    if (!c->table->send_parked(c, frame)) return WS_PARKED_UNSENT;
     p->memo.sent_octets += frame.len;
-    return true;
+    return WS_PARKED_SENT;
 }
 
-// Returns: false: nothing was sent.
-static bool ws_parked_send_frame(const ws_slot *slot, slice frame)
+static ws_parked_sent ws_parked_send_frame(const ws_slot *slot, slice frame)
 {
     ws_parked *p = slot->parked;
     if (p->is_carried) return ws_parked_send_carried(p, frame);
     size_t left;
-    if (!slot->worker->parks->send_now(p->on.stream, frame, &left)) return false;
+    if (!slot->worker->parks->send_now(p->on.stream, frame, &left)) return WS_PARKED_UNSENT;
     p->memo.sent_octets += left;
-    if (left < frame.len) ws_parked_queue(slot, slice_from(frame, left));
-    return true;
+    return left < frame.len ? ws_parked_queue(slot, slice_from(frame, left)) : WS_PARKED_SENT;
 }
 
 // ---- Messages ----
@@ -62,7 +62,7 @@ static bool ws_parked_may_send(const ws_slot *slot, size_t len)
 
 // Where messages are compressed, this one is not, which each message may be: no window remembers it.
 // frame: has room for all of it.
-static bool ws_parked_send_in(const ws_slot *slot, ws_opcode opcode, slice message, char *frame)
+static ws_parked_sent ws_parked_send_in(const ws_slot *slot, ws_opcode opcode, slice message, char *frame)
 {
     memo_more *more = slot->parked->memo.more;
     size_t head = ws_head_write(frame, opcode, true, message.len);
@@ -71,34 +71,36 @@ static bool ws_parked_send_in(const ws_slot *slot, ws_opcode opcode, slice messa
         more->counts[2]++;
         more->counts[3] += message.len;
     }
-    if (ws_parked_send_frame(slot, slice_make(frame, head + message.len))) return true;
-    if (more) {
+    ws_parked_sent sent = ws_parked_send_frame(slot, slice_make(frame, head + message.len));
+    if (sent == WS_PARKED_UNSENT && more) {
         more->counts[2]--;
         more->counts[3] -= message.len;
     }
-    return false;
+    return sent;
 }
 
-static bool ws_parked_send_long(const ws_slot *slot, ws_opcode opcode, slice message)
+static ws_parked_sent ws_parked_send_long(const ws_slot *slot, ws_opcode opcode, slice message)
 {
     size_t octets = WS_SENT_HEAD_OCTETS_MAX + message.len;
     ws_message *m = ws_message_new(slot->worker, octets, octets);
-    bool is_sent = m && ws_parked_send_in(slot, opcode, message, m->octets);
+    if (!m) return WS_PARKED_UNSENT;
+    ws_parked_sent sent = ws_parked_send_in(slot, opcode, message, m->octets);
     ws_message_drop(m);
-    return is_sent;
+    return sent;
 }
 
-bool ws_parked_send(const ws_slot *slot, ws_opcode opcode, slice message)
+ws_parked_sent ws_parked_send(const ws_slot *slot, ws_opcode opcode, slice message)
 {
     char frame[WS_SENT_HEAD_OCTETS_MAX + WS_DIRECT_OCTETS];
-    if (!ws_parked_may_send(slot, message.len)) return false;
+    if (!ws_parked_may_send(slot, message.len)) return WS_PARKED_UNSENT;
     return message.len <= WS_DIRECT_OCTETS ? ws_parked_send_in(slot, opcode, message, frame)
                                            : ws_parked_send_long(slot, opcode, message);
 }
 
 bool ws_parked_deliver(ws_slot *slot, int opcode, slice message)
 {
-    if (!slot->parked->is_closing) return ws_parked_send(slot, (ws_opcode)opcode, message);
+    if (!slot->parked->is_closing)
+        return ws_parked_send(slot, (ws_opcode)opcode, message) != WS_PARKED_UNSENT;
     atomic_fetch_add_explicit(&slot->shared.dropped, 1, memory_order_relaxed);
     return true;
 }
@@ -137,7 +139,7 @@ bool ws_parked_send_close(ws_parked *p, uint16_t code, slice reason)
     SKUA_ASSERT(frame + head == payload);
     p->is_closing = true; // as a session that is to send the rest of the frame must know
     p->ends_ns = slot->worker->loop.now_ns + p->endpoint->desc.close_timeout_ns;
-    if (!ws_parked_send_frame(slot, slice_make(frame, head + len))) {
+    if (ws_parked_send_frame(slot, slice_make(frame, head + len)) == WS_PARKED_UNSENT) {
         p->is_closing = false;
         p->ends_ns = ends_ns;
         return false;

@@ -11,9 +11,15 @@
 // So many sockets are woken in a turn to be sent something, so that what they are sent leaves together.
 enum { WS_WOKEN_MAX = 256 };
 
+typedef enum ws_parked_sent {
+    WS_PARKED_UNSENT, // nothing was sent
+    WS_PARKED_SENT,
+    WS_PARKED_LOST, // a part was sent, and there is no memory for the rest: the connection is closed
+} ws_parked_sent;
+
 // Sends a message to the socket of that slot if it is parked on a stream, or if many have been woken in this turn.
-// Returns: false: it is not, or is to be woken, and nothing was sent.
-bool ws_parked_send(const ws_slot *slot, ws_opcode opcode, slice message);
+// Returns: WS_PARKED_UNSENT: it is not, or is to be woken.
+ws_parked_sent ws_parked_send(const ws_slot *slot, ws_opcode opcode, slice message);
 
 // For parking_table.deliver. A message to one that closes is dropped.
 bool ws_parked_deliver(ws_slot *slot, int opcode, slice message);

@@ -35,7 +35,8 @@ ws_socket_send_parked(const ws_slot *slot, uint64_t word, ws_opcode opcode, slic
 {
     if (registry_word(&slot->slot) != word) return SKUA_ECLOSED;
     if (slot->parked && slot->parked->is_closing) return SKUA_ECLOSED;
-    if (ws_parked_send(slot, opcode, message)) return SKUA_OK;
+    ws_parked_sent sent = ws_parked_send(slot, opcode, message);
+    if (sent != WS_PARKED_UNSENT) return sent == WS_PARKED_SENT ? SKUA_OK : SKUA_ECLOSED;
     ws_session *s = ws_slot_awake(slot);
     return s ? ws_socket_send_awake(s, opcode, message) : SKUA_ECLOSED;
 }

@@ -224,7 +224,7 @@ static bool send_in_part(struct tls_peer *peer, size_t len, unsigned allocations
     slice got = heard(&v);
     assert_in_range(got.len, 0, framed); // no close in the middle of it
     assert_memory_equal(got.ptr, frame, got.len);
-    assert_int_equal(status, got.len ? SKUA_OK : SKUA_ENOMEM);
+    assert_int_equal(status, got.len == framed ? SKUA_OK : got.len ? SKUA_ECLOSED : SKUA_ENOMEM);
     assert_int_equal(closes, got.len && got.len < framed);
     *whole += got.len == framed;
     unset_alarms(&b, count);
