@@ -62,7 +62,8 @@ static bool ws_parked_may_send(const ws_slot *slot, size_t len)
 
 // Where messages are compressed, this one is not, which each message may be: no window remembers it.
 // frame: has room for all of it.
-static ws_parked_sent ws_parked_send_in(const ws_slot *slot, ws_opcode opcode, slice message, char *frame)
+static ws_parked_sent ws_parked_send_in(const ws_slot *slot, ws_opcode opcode, slice message,
+                                        char *frame)
 {
     memo_more *more = slot->parked->memo.more;
     size_t head = ws_head_write(frame, opcode, true, message.len);
