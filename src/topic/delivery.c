@@ -7,6 +7,7 @@
 #include "topic/delivery.h"
 
 #include "base/assert.h"
+#include "base/budget.h"
 #include "base/memory.h"
 #include "server/server.h"
 #include "topic/reader.h"
@@ -46,7 +47,7 @@ static void delivery_hand_out(struct topic_table *table)
     topic_message *what = table->first->what;
     if (!table->begun) {
         const topic_entry *t = topic_find(table, what->topic);
-        table->cursor = t ? t->seats : NULL;
+        table->cursor = t && table->done >= table->former ? t->seats : NULL;
         table->begun = true;
     }
     while (table->cursor && table->readers_left > 0) {
@@ -80,6 +81,7 @@ static void delivery_go_on(server_worker *w)
         size_t octets = topic_message_octets(l->what);
         table->octets_left -= octets < table->octets_left ? octets : table->octets_left;
         table->first = l->next;
+        table->done++;
         table->begun = false;
         delivery_end(w, l);
     }
@@ -106,10 +108,11 @@ static void delivery_arrive(mail *letter, void *reader)
     server_worker *w = reader;
     struct topic_table *table = w->self.topics;
     topic_letter *l = (topic_letter *)(void *)letter;
-    if (!table) {
+    if (!table || table->fences) {
         delivery_end(w, l);
         return;
     }
+    table->arrived++;
     l->next = NULL;
     if (table->first) table->last->next = l;
     else table->first = l;
@@ -124,6 +127,34 @@ static void delivery_carry(mail *letter, void *reader)
     server_relay *relay = l->what->server->relay;
     relay->carry(relay, l->what);
     delivery_end(reader, l);
+}
+
+// ---- The first reader ----
+
+static void delivery_reach_fence(mail *letter, void *reader)
+{
+    server_worker *w = reader;
+    w->self.topics->fences--;
+    counted_free(letter);
+    gate_leave(&w->posting);
+    topic_table_drop(w);
+}
+
+// Nobody sends publications to a worker without readers. One that was sent while there still were some would be told to
+// a new reader, who would then miss those behind it, and take that for a loss.
+bool delivery_forget(server_worker *w)
+{
+    mail *fence = counted_alloc(&w->self.memory, sizeof *fence);
+    if (!fence) return false;
+    w->self.topics->former = w->self.topics->arrived;
+    if (!gate_enter(&w->posting)) {
+        counted_free(fence); // the worker is ending
+        return true;
+    }
+    w->self.topics->fences++;
+    *fence = (mail){ .deliver = delivery_reach_fence };
+    worker_post(&w->self, fence);
+    return true;
 }
 
 // ---- On any thread ----

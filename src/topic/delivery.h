@@ -10,6 +10,10 @@
 // Errors: SKUA_ENOMEM: nobody gets it.  Thread: any.
 skua_status delivery_send(topic_message *p);
 
+// A worker gets its first reader, who is told of nothing that was published before.
+// Returns: false when memory ran out.
+bool delivery_forget(server_worker *w);
+
 // One that has been sent, or that its publisher has done with: takes the reference.  Thread: any.
 void delivery_done(topic_message *p);
 

@@ -9,6 +9,7 @@
 #include "base/budget.h"
 #include "base/memory.h"
 #include "server/server.h"
+#include "topic/delivery.h"
 
 enum { TOPIC_BUCKETS = 16 };
 
@@ -33,7 +34,7 @@ static struct topic_table *topic_table_new(lease *memory)
 void topic_table_drop(server_worker *w)
 {
     struct topic_table *table = w->self.topics;
-    if (!table || table->count || table->first) return;
+    if (!table || table->count || table->first || table->fences) return;
     counted_free((void *)table->buckets);
     counted_free(table);
     w->self.topics = NULL;
@@ -170,6 +171,15 @@ static unsigned topic_seats_max(const skua_request *reader)
     return TOPIC_SEATS_MAX + (reader->worker->server->relay ? 1 : 0);
 }
 
+// Returns: false when memory ran out.
+static bool topic_seat_count(server_worker *w)
+{
+    bool is_first = atomic_fetch_add_explicit(&w->shared.seats, 1, memory_order_relaxed) == 0;
+    if (!is_first || delivery_forget(w)) return true;
+    atomic_fetch_sub_explicit(&w->shared.seats, 1, memory_order_relaxed);
+    return false;
+}
+
 static skua_status topic_sit(skua_request *reader, topic_entry *t)
 {
     unsigned before;
@@ -178,12 +188,14 @@ static skua_status topic_sit(skua_request *reader, topic_entry *t)
     if (before >= topic_seats_max(reader)) return SKUA_ELIMIT;
     if (reader->worker->pressure >= BUDGET_SCARCE) return SKUA_ENOMEM;
     topic_seat *seat = counted_zeroed(&reader->worker->memory, sizeof *seat);
-    if (!seat) return SKUA_ENOMEM;
+    if (!seat || !topic_seat_count(worker_of(reader->worker))) {
+        counted_free(seat);
+        return SKUA_ENOMEM;
+    }
     seat->reader = reader;
     topic_seat_link(t, seat);
     *place = seat;
     reader->reads_topics = reader->is_followed = true;
-    atomic_fetch_add_explicit(&worker_of(reader->worker)->shared.seats, 1, memory_order_relaxed);
     return SKUA_OK;
 }
 

@@ -50,10 +50,13 @@ struct topic_table {
     topic_entry **buckets;
     size_t room, count;
     topic_letter *first, *last;
-    bool begun;         // the first is being handed out: to those from cursor on
-    bool comes_again;   // again is under way
-    topic_seat *cursor; // NULL: everybody has it
-    int64_t turn_ns;    // the turn in which was handed out last, and what may be in it still
+    uint64_t arrived, done; // publications so far, and those of them that are done with
+    uint64_t former;        // so many are from before the first reader came
+    unsigned fences;        // letters under way, before which all are from then
+    bool begun;             // the first is being handed out: to those from cursor on
+    bool comes_again;       // again is under way
+    topic_seat *cursor;     // NULL: everybody has it
+    int64_t turn_ns;        // the turn in which was handed out last, and what may be in it still
     unsigned readers_left;
     uint64_t octets_left;
     mail again;

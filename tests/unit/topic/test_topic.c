@@ -195,6 +195,53 @@ static void test_nobody_joins_while_memory_is_short(void **state)
     close_bed(&b);
 }
 
+static void on_listen(skua_request *r, void *user)
+{
+    (void)user;
+    last = r;
+    skua_events_open(r, NULL, NULL);
+}
+
+static void say(const bed *b, const char *text)
+{
+    const skua_publication what = { .octets = slice_of(text) };
+    assert_int_equal(skua_topic_publish(b->server, SKUA_SLICE("news"), &what), SKUA_OK);
+}
+
+static bool heard(const sim_client *client, const char *text)
+{
+    slice came = sim_client_received(client);
+    return memmem(came.ptr, came.len, text, strlen(text)) != NULL;
+}
+
+// While a worker has no readers it is sent nothing. A reader who comes then would take it for a loss to hear of one
+// that was on its way, and not of the next.
+static void test_the_first_reader_hears_of_what_follows_alone(void **state)
+{
+    (void)state;
+    bed b;
+    bed_open(&b, NULL);
+    assert_int_equal(skua_route(b.server, "GET /listen", on_listen, NULL), SKUA_OK);
+    bed_start(&b);
+    sim_client *client = bed_send(&b, SKUA_SLICE("GET /listen HTTP/1.1\r\nHost: a\r\n\r\n"));
+    bed_turn_for(&b, second_ns / 5);
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(skua_topic_join(last, SKUA_SLICE("news")), SKUA_OK);
+        say(&b, i ? "second" : "first");
+        assert_int_equal(skua_topic_leave(last, SKUA_SLICE("news")), SKUA_OK);
+        say(&b, "nobody");
+    }
+    assert_int_equal(skua_topic_join(last, SKUA_SLICE("news")), SKUA_OK);
+    say(&b, "third");
+    bed_turn_for(&b, second_ns / 5);
+    assert_true(heard(client, "third"));
+    assert_false(heard(client, "first") || heard(client, "second") || heard(client, "nobody"));
+    say(&b, "fourth");
+    bed_turn_for(&b, second_ns / 5);
+    assert_true(heard(client, "fourth"));
+    bed_close(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -202,6 +249,7 @@ int main(void)
         cmocka_unit_test(test_the_table_becomes_small_again),
         cmocka_unit_test(test_the_table_grows_after_a_failure),
         cmocka_unit_test(test_nobody_joins_while_memory_is_short),
+        cmocka_unit_test(test_the_first_reader_hears_of_what_follows_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
