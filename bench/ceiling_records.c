@@ -56,17 +56,26 @@ static EVP_CIPHER_CTX *context_begin(tls_conn *t, int direction, char *tag)
     }
     tls_keys_nonce(keys, nonce);
     keys->sequence++;
-    if (!tls_library_begin(context, nonce, tag)) ceiling_die("a nonce");
+    if (!tls_library_begin(context, true, nonce, tag)) ceiling_die("a nonce");
     return context;
 }
 
-static bool context_run(EVP_CIPHER_CTX *context, char *record, size_t len)
+static bool context_seal(EVP_CIPHER_CTX *context, char *record, size_t len)
 {
     int n;
     uint8_t *header = (uint8_t *)record, *content = header + TLS_HEADER_OCTETS;
-    return EVP_CipherUpdate(context, NULL, &n, header, TLS_HEADER_OCTETS) &&
-           EVP_CipherUpdate(context, content, &n, content, (int)len) &&
-           EVP_CipherFinal_ex(context, content + len, &n);
+    return EVP_EncryptUpdate(context, NULL, &n, header, TLS_HEADER_OCTETS) &&
+           EVP_EncryptUpdate(context, content, &n, content, (int)len) &&
+           EVP_EncryptFinal_ex(context, content + len, &n);
+}
+
+static bool context_open(EVP_CIPHER_CTX *context, char *record, size_t len)
+{
+    int n;
+    uint8_t *header = (uint8_t *)record, *content = header + TLS_HEADER_OCTETS;
+    return EVP_DecryptUpdate(context, NULL, &n, header, TLS_HEADER_OCTETS) &&
+           EVP_DecryptUpdate(context, content, &n, content, (int)len) &&
+           EVP_DecryptFinal_ex(context, content + len, &n);
 }
 
 static size_t record_seal(tls_conn *t, char type, char *record, size_t len)
@@ -77,7 +86,7 @@ static size_t record_seal(tls_conn *t, char type, char *record, size_t len)
     memcpy(record, header, sizeof header);
     tag[-1] = type;
     EVP_CIPHER_CTX *context = context_begin(t, SEALS, NULL);
-    if (!context_run(context, record, len + 1) || !tls_library_tag(context, tag))
+    if (!context_seal(context, record, len + 1) || !tls_library_tag(context, tag))
         ceiling_die("sealing");
     return len + TLS_AROUND_OCTETS;
 }
@@ -100,7 +109,7 @@ ssize_t tls_record_open(tls_conn *t, char *record, size_t len)
     size_t inner = len - TLS_HEADER_OCTETS - TLS_TAG_OCTETS;
     char *content = record + TLS_HEADER_OCTETS;
     EVP_CIPHER_CTX *context = context_begin(t, OPENS, content + inner);
-    if (!context_run(context, record, inner)) return -1;
+    if (!context_open(context, record, inner)) return -1;
     while (inner > 0 && content[inner - 1] == 0) // padding
         inner--;
     return inner > 0 && content[inner - 1] == TYPE_APPLICATION ? (ssize_t)inner - 1 : -1;

@@ -269,12 +269,14 @@ static bool tls_put_alert(tls *t, tls_alert alert)
     return octets > 0;
 }
 
+// Most that comes is one record.
 static transport_news tls_read_own(tls *t, transport_input *from, slice *plain)
 {
     if (from->len == 0) return TRANSPORT_NEEDS_MORE;
     switch (tls_reader_next(&t->reader, &t->protection, &from->octets, &from->len, plain)) {
     case TLS_READ_MORE: return TRANSPORT_NEEDS_MORE;
-    case TLS_READ_DATA: return TRANSPORT_OCTETS;
+    case TLS_READ_DATA:
+        return from->len || t->kept || t->reader.is_lent ? TRANSPORT_OCTETS : TRANSPORT_LAST;
     case TLS_READ_CLOSED: return TRANSPORT_ENDED;
     case TLS_READ_ALERTED: break;
     case TLS_READ_FAULTY:
@@ -415,6 +417,67 @@ static transport_filled tls_fill_from(tls *t, out_queue *plain)
     return TRANSPORT_FILLED;
 }
 
+// ---- Sending what is short ----
+
+// Content that is one piece of memory, and fits in a record, however small that has to be.
+static bool tls_is_short(const tls *t, out_queue *plain)
+{
+    return plain->count == 1 && plain->octets <= TLS_SMALL_RECORD_OCTETS && !t->by_openssl &&
+           plain->octets <= t->protection.plain_max && out_segment_at(plain, 0)->kind != OUT_FILE &&
+           !tls_protection_owes_update(&t->protection);
+}
+
+// Counts octets that leave without a flight, or with the one that there is.
+static void tls_count_fresh(tls *t, uint32_t octets)
+{
+    if (t->flight) {
+        if (t->flight->fresh < TLS_SMALL_RECORDS_OCTETS) t->flight->fresh += octets;
+        return;
+    }
+    uint32_t now = tls_rest_units(t);
+    if (now - t->flown > 1) t->fresh = 0;
+    t->flown = now;
+}
+
+// Returns: false when memory ran out.
+static bool tls_keep_rest(tls *t, const char *record, size_t octets, uint64_t sent)
+{
+    return tls_take_flight(t) && out_copy(&t->base.wire, slice_make(record + sent, octets - sent));
+}
+
+// A record that the kernel takes at once, as nearly all, needs no queue. What it does not take is put there.
+static transport_filled tls_send_short(transport *base, out_queue *plain, uint64_t *sent)
+{
+    tls *t = tls_of(base);
+    bool is_busy = base->wire.octets || t->on_wire || t->has_ended || t->stage != TLS_IS_OPEN;
+    if (is_busy || !tls_is_short(t, plain)) return TRANSPORT_NOT_SHORT;
+    const out_segment *only = out_segment_at(plain, 0);
+    slice piece = slice_make(only->ptr, (size_t)only->len);
+    char *record = t->worker->staged;
+    size_t octets = tls_seal(&t->protection, TLS_CONTENT_APPLICATION, &piece, 1, record);
+    if (octets == 0) return TRANSPORT_NO_MEMORY;
+    tls_count_fresh(t, (uint32_t)piece.len);
+    *sent = io_send_now(t->worker->loop, base->stream, record, octets);
+    if (*sent == octets) return TRANSPORT_FILLED;
+    if (!tls_keep_rest(t, record, octets, *sent)) return TRANSPORT_NO_MEMORY;
+    t->on_wire = (uint32_t)piece.len;
+    return TRANSPORT_FILLED;
+}
+
+static transport_filled tls_put_short(tls *t, out_queue *plain)
+{
+    const out_segment *only = out_segment_at(plain, 0);
+    slice piece = slice_make(only->ptr, (size_t)only->len);
+    char *record = out_append(&t->base.wire, piece.len + TLS_AROUND_OCTETS);
+    if (!record || tls_seal(&t->protection, TLS_CONTENT_APPLICATION, &piece, 1, record) == 0)
+        return TRANSPORT_NO_MEMORY;
+    tls_count_fresh(t, (uint32_t)piece.len);
+    t->on_wire = (uint32_t)piece.len;
+    return TRANSPORT_FILLED;
+}
+
+// ---- The end ----
+
 static void tls_end(tls *t)
 {
     t->has_ended = true;
@@ -435,7 +498,10 @@ static transport_filled tls_fill(transport *base, out_queue *plain, bool ends)
     bool waits = t->on_wire && base->wire.octets; // a ticket alone may go with what follows it
     if (waits || t->has_ended || (base->stream->flags & IO_COLD)) return TRANSPORT_FILLED;
     if (!tls_take_flight(t)) return TRANSPORT_NO_MEMORY;
-    transport_filled filled = has_octets ? tls_fill_from(t, plain) : TRANSPORT_FILLED;
+    transport_filled filled = TRANSPORT_FILLED;
+    if (has_octets && t->on_wire == 0 && !out_is_full(&base->wire) && tls_is_short(t, plain))
+        filled = tls_put_short(t, plain);
+    else if (has_octets) filled = tls_fill_from(t, plain);
     if (filled == TRANSPORT_FILLED && ends && (!has_octets || t->on_wire == plain->octets))
         tls_end(t);
     return filled;
@@ -509,6 +575,7 @@ static size_t tls_held_octets(const transport *base)
 static const transport_table tls_table = {
     .read = tls_read_some,
     .fill = tls_fill,
+    .send_short = tls_send_short,
     .left = tls_left,
     .has_ended = tls_has_ended,
     .rest = tls_rest,

@@ -44,6 +44,9 @@ bool tls_contexts_have(const tls_contexts *c, tls_suite suite)
 
 // ---- The order of use ----
 
+// A use only writes its number to the pair: putting the pair behind all others would touch three more, of connections that
+// nothing is known of otherwise, for each record. The order is looked after when a pair is needed.
+
 static void contexts_unlink(tls_contexts *c, tls_pair *p)
 {
     *(p->older ? &p->older->newer : &c->oldest) = p->newer;
@@ -53,6 +56,7 @@ static void contexts_unlink(tls_contexts *c, tls_pair *p)
 
 static void contexts_link(tls_contexts *c, tls_pair *p)
 {
+    p->placed = p->used;
     p->older = c->newest;
     p->newer = NULL;
     *(c->newest ? &c->newest->newer : &c->oldest) = p;
@@ -97,18 +101,29 @@ static tls_pair *pair_new(tls_contexts *c)
     return NULL;
 }
 
-// A new one while there may be more of them and there is memory, else that of the connection that
-// was served longest ago.
+// Takes the oldest pair. Those that were used since they were put where they are go behind the others first, each once.
+// NULL: there is none.
+static tls_pair *pair_take_oldest(tls_contexts *c)
+{
+    tls_pair *p;
+    while ((p = c->oldest) && p->placed != p->used) {
+        contexts_unlink(c, p);
+        contexts_link(c, p);
+    }
+    if (!p) return NULL;
+    contexts_unlink(c, p);
+    *p->owner = NULL;
+    return p;
+}
+
+// A new one while there may be more of them and there is memory.
 static tls_pair *pair_take(tls_contexts *c, tls_pair **owner)
 {
     tls_pair *p = c->pairs < c->pairs_max ? pair_new(c) : NULL;
-    if (!p) {
-        p = c->oldest;
-        if (!p) return NULL;
-        contexts_unlink(c, p);
-        *p->owner = NULL;
-    }
+    if (!p) p = pair_take_oldest(c);
+    if (!p) return NULL;
     p->owner = owner;
+    p->used = ++c->uses;
     *owner = p;
     contexts_link(c, p);
     return p;
@@ -144,7 +159,6 @@ static tls_pair *contexts_key(tls_contexts *c, tls_pair **pair, const tls_keys k
     tls_pair *p = pair_take(c, pair);
     if (!p) return NULL;
     if (!pair_key_both(c, p, keys)) pair_has_failed(c, pair);
-    else p->is_used = true;
     return *pair;
 }
 
@@ -152,10 +166,7 @@ tls_pair *tls_contexts_find(tls_contexts *c, tls_pair **pair, const tls_keys key
 {
     tls_pair *p = *pair;
     if (!p) return contexts_key(c, pair, keys);
-    p->is_used = true;
-    if (p == c->newest) return p;
-    contexts_unlink(c, p);
-    contexts_link(c, p);
+    p->used = ++c->uses;
     return p;
 }
 
@@ -173,14 +184,16 @@ size_t tls_contexts_empty(tls_contexts *c)
     return freed;
 }
 
-// Those that were used lie together at the end, because each use puts a pair there.
 size_t tls_contexts_sweep(tls_contexts *c)
 {
     size_t freed = 0;
-    for (; c->oldest && !c->oldest->is_used; freed += TLS_PAIR_OCTETS + sizeof *c->oldest)
-        tls_contexts_drop(c, c->oldest->owner);
-    for (tls_pair *p = c->oldest; p; p = p->newer)
-        p->is_used = false;
+    for (tls_pair *next, *p = c->oldest; p; p = next) {
+        next = p->newer;
+        if (p->used > c->swept) continue;
+        tls_contexts_drop(c, p->owner);
+        freed += TLS_PAIR_OCTETS + sizeof *p;
+    }
+    c->swept = c->uses;
     return freed;
 }
 

@@ -31,15 +31,17 @@ struct tls_pair {
     tls_pair **owner; // where the owner knows it by
     tls_pair *older, *newer;
     EVP_CIPHER_CTX *contexts[TLS_DIRECTIONS];
+    uint64_t used,
+        placed;    // when it was used last, and used last before it was put where it is: in uses
     uint8_t suite; // TLS_SUITES: none yet
-    bool is_used;  // since the last sweep
 };
 
 typedef struct tls_contexts {
     lease *memory;             // NULL: not counted
     unsigned pairs, pairs_max; // pairs_max may be set to another number than 0
     uint64_t records_per_key;  // may be set to another number than 0
-    tls_pair *oldest, *newest; // in the order of their last use
+    tls_pair *oldest, *newest; // in the order of placed
+    uint64_t uses, swept;      // so far; at the last sweep
     tls_labels labels;
     EVP_CIPHER *ciphers[TLS_SUITES]; // NULL: the library does not have it
 } tls_contexts;
@@ -53,7 +55,8 @@ void tls_contexts_deinit(tls_contexts *c);
 // Whether records of the suite can be protected here; others are left to the library's own layer.
 bool tls_contexts_have(const tls_contexts *c, tls_suite suite);
 
-// The pair of a connection, with its keys. The pair that was used longest ago may lose its own.
+// The pair of a connection, with its keys. Another connection may lose its own: one that has not been served since others
+// lost theirs, if there is one.
 // pair: where the connection keeps it until it is dropped. It becomes NULL when another connection
 // takes the pair, so it must not move.
 // Returns: NULL when memory ran out.

@@ -127,10 +127,15 @@ bool tls_keys_next(tls_keys *k, tls_labels *l)
 // RFC 8446 §5.3.
 void tls_keys_nonce(const tls_keys *k, uint8_t nonce[TLS_KEYS_NONCE_OCTETS])
 {
-    uint64_t sequence = k->sequence;
-    memcpy(nonce, k->iv, TLS_KEYS_NONCE_OCTETS);
-    for (unsigned i = TLS_KEYS_NONCE_OCTETS; sequence; sequence >>= 8)
-        nonce[--i] ^= (uint8_t)sequence;
+    enum { FIXED_OCTETS = TLS_KEYS_NONCE_OCTETS - sizeof k->sequence };
+    uint64_t sequence = k->sequence, low;
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    sequence = __builtin_bswap64(sequence);
+#endif
+    memcpy(nonce, k->iv, FIXED_OCTETS);
+    memcpy(&low, k->iv + FIXED_OCTETS, sizeof low);
+    low ^= sequence;
+    memcpy(nonce + FIXED_OCTETS, &low, sizeof low);
 }
 
 void tls_keys_wipe(tls_keys *k)

@@ -64,6 +64,12 @@ bool tls_keys_next(tls_keys *k, tls_labels *l);
 // The nonce of the next record.
 void tls_keys_nonce(const tls_keys *k, uint8_t nonce[TLS_KEYS_NONCE_OCTETS]);
 
+// Whether records are protected by GCM.
+static inline bool tls_keys_are_gcm(const tls_keys *k)
+{
+    return k->suite != TLS_SUITE_CHACHA20_POLY1305_SHA256;
+}
+
 // Overwrites everything but the suite, which is no secret.
 void tls_keys_wipe(tls_keys *k);
 

@@ -72,8 +72,9 @@ void tls_library_cipher_free(EVP_CIPHER *cipher)
     (void)cipher;
 }
 
-bool tls_library_begin(EVP_CIPHER_CTX *context, uint8_t *nonce, char *tag)
+bool tls_library_begin(EVP_CIPHER_CTX *context, bool is_gcm, uint8_t *nonce, char *tag)
 {
+    (void)is_gcm;
     return EVP_CipherInit_ex(context, NULL, NULL, NULL, nonce, -1) &&
            (!tag || EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_TAG, TAG_OCTETS, tag));
 }
@@ -189,10 +190,9 @@ static bool library_begin_gcm(EVP_CIPHER_CTX *context, uint8_t *nonce, char *tag
     return EVP_CIPHER_CTX_set_params(context, params);
 }
 
-bool tls_library_begin(EVP_CIPHER_CTX *context, uint8_t *nonce, char *tag)
+bool tls_library_begin(EVP_CIPHER_CTX *context, bool is_gcm, uint8_t *nonce, char *tag)
 {
-    if (EVP_CIPHER_CTX_get_mode(context) == EVP_CIPH_GCM_MODE)
-        return library_begin_gcm(context, nonce, tag);
+    if (is_gcm) return library_begin_gcm(context, nonce, tag);
     return EVP_CipherInit_ex(context, NULL, NULL, NULL, nonce, -1) &&
            (!tag || EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_TAG, TAG_OCTETS, tag));
 }

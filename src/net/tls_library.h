@@ -36,9 +36,9 @@ EVP_CIPHER *tls_library_cipher(const char *name);
 void tls_library_cipher_free(EVP_CIPHER *cipher); // NULL is allowed
 
 // Begins a record with a context that has its key.
-// nonce: 12 octets.  tag: 16 octets that what is opened is to have; NULL when sealing.
+// is_gcm: of its cipher.  nonce: 12 octets.  tag: 16 octets that what is opened is to have; NULL when sealing.
 // Returns: false when memory ran out.
-bool tls_library_begin(EVP_CIPHER_CTX *context, uint8_t *nonce, char *tag);
+bool tls_library_begin(EVP_CIPHER_CTX *context, bool is_gcm, uint8_t *nonce, char *tag);
 
 // The 16 octets of the tag of what was sealed.
 bool tls_library_tag(EVP_CIPHER_CTX *context, char *tag);

@@ -46,23 +46,18 @@ static EVP_CIPHER_CTX *protection_context(tls_protection *p, tls_direction direc
     if (!pair) return NULL;
     tls_keys_nonce(&p->keys[direction], nonce);
     EVP_CIPHER_CTX *context = pair->contexts[direction];
-    return tls_library_begin(context, nonce, tag) ? context : NULL;
-}
-
-// from: NULL for what is authenticated and not sealed. len: less than INT_MAX, as all of a record is.
-static bool context_add(EVP_CIPHER_CTX *context, char *to, const char *from, size_t len)
-{
-    int n;
-    return EVP_CipherUpdate(context, (uint8_t *)to, &n, (const uint8_t *)from, (int)len);
-}
-
-static bool context_finish(EVP_CIPHER_CTX *context, char *at)
-{
-    int n;
-    return EVP_CipherFinal_ex(context, (uint8_t *)at, &n);
+    bool is_gcm = tls_keys_are_gcm(&p->keys[direction]);
+    return tls_library_begin(context, is_gcm, nonce, tag) ? context : NULL;
 }
 
 // ---- Sealing ----
+
+// to: NULL for what is authenticated and not sealed. len: less than INT_MAX, as all of a record is.
+static bool seal_add(EVP_CIPHER_CTX *context, char *to, const char *from, size_t len)
+{
+    int n;
+    return EVP_EncryptUpdate(context, (uint8_t *)to, &n, (const uint8_t *)from, (int)len);
+}
 
 static void header_write(char *record, size_t len)
 {
@@ -89,12 +84,12 @@ static bool seal_content(EVP_CIPHER_CTX *context, tls_content type, const slice 
     if (len <= SEALED_COPY_MAX || (count == 1 && pieces->ptr == to)) {
         pieces_copy(pieces, count, to);
         to[len] = last;
-        return context_add(context, to, to, len + 1);
+        return seal_add(context, to, to, len + 1);
     }
     for (; count > 0; to += pieces->len, pieces++, count--) {
-        if (pieces->len && !context_add(context, to, pieces->ptr, pieces->len)) return false;
+        if (pieces->len && !seal_add(context, to, pieces->ptr, pieces->len)) return false;
     }
-    return context_add(context, to, &last, 1);
+    return seal_add(context, to, &last, 1);
 }
 
 static size_t pieces_octets(const slice *pieces, size_t count)
@@ -110,10 +105,11 @@ static bool seal_record(tls_protection *p, tls_content type, const slice *pieces
 {
     char *content = record + TLS_HEADER_OCTETS, *tag = content + len + 1;
     EVP_CIPHER_CTX *context = protection_context(p, TLS_SEAL, NULL);
+    int n;
     header_write(record, len + 1 + TLS_TAG_OCTETS);
-    return context && context_add(context, NULL, record, TLS_HEADER_OCTETS) &&
+    return context && seal_add(context, NULL, record, TLS_HEADER_OCTETS) &&
            seal_content(context, type, pieces, count, content, len) &&
-           context_finish(context, tag) && tls_library_tag(context, tag);
+           EVP_EncryptFinal_ex(context, (uint8_t *)tag, &n) && tls_library_tag(context, tag);
 }
 
 static size_t seal_has_failed(tls_protection *p)
@@ -165,6 +161,16 @@ size_t tls_seal_update(tls_protection *p, char *record)
 
 // ---- Opening ----
 
+// In place. len: of the content with its type.
+static bool open_record(EVP_CIPHER_CTX *context, char *record, size_t len)
+{
+    int n;
+    uint8_t *header = (uint8_t *)record, *content = header + TLS_HEADER_OCTETS;
+    return EVP_DecryptUpdate(context, NULL, &n, header, TLS_HEADER_OCTETS) &&
+           EVP_DecryptUpdate(context, content, &n, content, (int)len) &&
+           EVP_DecryptFinal_ex(context, content + len, &n);
+}
+
 tls_opened tls_open(tls_protection *p, char *record, size_t len, slice *inner)
 {
     SKUA_ASSERT(len >= TLS_AROUND_OCTETS);
@@ -175,8 +181,7 @@ tls_opened tls_open(tls_protection *p, char *record, size_t len, slice *inner)
         ERR_clear_error();
         return TLS_OPENED_NO_MEMORY;
     }
-    if (!context_add(context, NULL, record, TLS_HEADER_OCTETS) ||
-        !context_add(context, content, content, octets) || !context_finish(context, tag)) {
+    if (!open_record(context, record, octets)) {
         ERR_clear_error();
         return TLS_OPENED_FORGED;
     }

@@ -17,6 +17,7 @@ typedef enum transport_news {
     TRANSPORT_NEEDS_MORE, // every octet has been used
     TRANSPORT_OPENED,     // the handshake is complete
     TRANSPORT_OCTETS,     // octets for the session, lent until the next call
+    TRANSPORT_LAST,       // the same, and then NEEDS_MORE, which need not be asked for
     TRANSPORT_ENDED,      // the peer has said, in the transport's own way, that it sends no more
     TRANSPORT_FAILED,     // nothing can be read any more; what is queued says why
     TRANSPORT_IS_PLAIN    // the peer speaks none: its octets are for a session in the clear
@@ -25,6 +26,7 @@ typedef enum transport_news {
 typedef enum transport_filled {
     TRANSPORT_FILLED,    // as much as there is room for
     TRANSPORT_NO_MEMORY, // nothing more can be sent
+    TRANSPORT_NOT_SHORT, // of send_short: nothing was done
     TRANSPORT_NO_FILE    // a file is shorter than was said, or cannot be read
 } transport_filled;
 
@@ -36,13 +38,18 @@ typedef struct transport_input {
 
 typedef struct transport_table {
     // Goes on with what came. To be called until it answers NEEDS_MORE or FAILED.
-    // *plain: set with OCTETS, and with IS_PLAIN to all that came, which lives as long as input and the transport do.
+    // *plain: set with OCTETS and LAST, and with IS_PLAIN to all that came, which lives as long as input and the transport do.
     transport_news (*read)(transport *t, transport_input *input, slice *plain);
 
     // Puts octets of the session's queue, which stay in it, on the wire, if none of them is on it.
     // plain: NULL while there is no session.
     // ends: the transport's end is to follow the queue's last octet.
     transport_filled (*fill)(transport *t, out_queue *plain, bool ends);
+
+    // Puts all of the session's queue on the wire as fill does, and sends it by a plain call before it returns, where that
+    // is little and nothing is on the wire or about to end.
+    // sent: how many octets of the wire have left; the others are on it.
+    transport_filled (*send_short)(transport *t, out_queue *plain, uint64_t *sent);
 
     // Returns: how many octets of the session's queue have left for sure since this was called last;
     // all that were on the wire when that is empty. They are to be popped from the queue.

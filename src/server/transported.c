@@ -6,6 +6,7 @@
 #include "server/transported.h"
 
 #include "base/assert.h"
+#include "h1/protocol.h"
 #include "h2/session.h"
 #include "server/worker.h"
 
@@ -195,8 +196,42 @@ static void transported_count_handshake(connection *conn)
 
 static bool transported_is_busy(connection *conn)
 {
-    return (conn->stream.flags & (IO_WANT_SEND | IO_PENDING)) || conn->shuts ||
-           transported_waits(conn);
+    const uint32_t busy = IO_WANT_SEND | IO_WANT_CLOSE | IO_PENDING | IO_UNWRITABLE | IO_LAST;
+    return (conn->stream.flags & busy) || conn->shuts || transported_waits(conn);
+}
+
+// Octets have left, and others are on the wire still, if any.
+static void transported_sent_part(connection *conn, uint64_t n)
+{
+    io_loop *loop = transported_loop(conn);
+    transport *t = transported_of(conn);
+    transported_count(t, loop, n);
+    conn->session->moved += n;
+    if (t->wire.octets) io_send(loop, &conn->stream);
+}
+
+// Answers of more than one record.
+static void transported_answer_long(connection *conn)
+{
+    io_loop *loop = transported_loop(conn);
+    const transport *t = transported_of(conn);
+    if (!transported_fill(conn, false)) return;
+    uint64_t n = io_send_at_once(loop, &conn->stream);
+    if (n && !t->wire.octets) transported_sent(&conn->stream, n);
+    else transported_sent_part(conn, n);
+}
+
+// All that is queued has left, which was one segment. As in the clear, a tunnel of HTTP/1 that awaits an event has said that
+// there is nothing to decide.
+static void transported_answered(connection *conn)
+{
+    session *s = conn->session;
+    bool is_copied = out_segment_at(s->out, 0)->kind == OUT_COPIED;
+    if (is_copied) out_clear(s->out);
+    else out_pop(s->out, s->out->octets);
+    if (is_copied && conn->state == CONNECTION_STREAM && s->protocol == &h1_protocol) return;
+    if (s->protocol->sent(s) && conn->state == CONNECTION_STREAM) return;
+    connection_settle(conn);
 }
 
 // Everything is answered, and nothing is about to end. As in the clear, the answers leave before the next connection is
@@ -205,19 +240,33 @@ static void transported_answer(connection *conn)
 {
     io_loop *loop = transported_loop(conn);
     transport *t = transported_of(conn);
+    session *s = conn->session;
+    uint64_t n = 0;
     if (!loop->backend->send_at_once || transported_is_busy(conn)) {
         transported_send(conn);
         return;
     }
-    if (!transported_fill(conn, false)) return;
-    uint64_t n = io_send_at_once(loop, &conn->stream);
-    if (n && !t->wire.octets) {
-        transported_sent(&conn->stream, n);
+    switch (t->table->send_short(t, s->out, &n)) {
+    case TRANSPORT_NOT_SHORT: transported_answer_long(conn); return;
+    case TRANSPORT_FILLED: break;
+    case TRANSPORT_NO_MEMORY:
+    case TRANSPORT_NO_FILE: connection_fail(conn); return;
+    }
+    if (t->wire.octets) {
+        transported_sent_part(conn, n);
         return;
     }
     transported_count(t, loop, n);
-    conn->session->moved += n;
-    if (t->wire.octets) io_send(loop, &conn->stream);
+    s->moved += n;
+    transported_answered(conn);
+}
+
+// Every octet that came has been used.
+static void transported_used(connection *conn, bool answered)
+{
+    if (!conn->session) transported_send(conn);
+    else if (answered) transported_answer(conn);
+    else connection_settle(conn);
 }
 
 // One session may answer several pieces; they leave together.
@@ -228,17 +277,17 @@ static void transported_read(connection *conn, transport_input input)
     for (;;) {
         slice plain = { 0 };
         switch (t->table->read(t, &input, &plain)) {
-        case TRANSPORT_NEEDS_MORE:
-            if (!conn->session) transported_send(conn);
-            else if (answered) transported_answer(conn);
-            else connection_settle(conn);
-            return;
+        case TRANSPORT_NEEDS_MORE: transported_used(conn, answered); return;
         case TRANSPORT_OPENED:
             SKUA_ASSERT(t->host);
             transported_count_handshake(conn);
             connection_opened(conn);
             break;
         case TRANSPORT_OCTETS: answered = connection_hand(conn, plain); break;
+        case TRANSPORT_LAST:
+            answered = connection_hand(conn, plain);
+            if (conn->state < CONNECTION_LINGER) transported_used(conn, answered);
+            return;
         case TRANSPORT_ENDED: transported_peer_done(conn); break;
         case TRANSPORT_FAILED: connection_fail(conn); return;
         case TRANSPORT_IS_PLAIN: transported_drop(conn, plain); return;

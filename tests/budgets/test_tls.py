@@ -20,7 +20,7 @@ from instructions import SLACK, VALGRIND, compiler, known, record
 from counting import Counted, make_shim, many_descriptors
 from h2_batches import AT_A_TIME, Batches
 from server import RELEASE, Server, eventually, free_port, lacks_tls
-from websocket import TEXT, Socket, frame
+from websocket import TEXT, Socket, frame, upgrade
 
 pytestmark = pytest.mark.skipif(bool(lacks_tls(RELEASE)), reason=str(lacks_tls(RELEASE)))
 
@@ -86,6 +86,29 @@ def ask_on_one_connection(pair, port, requests):
         return connection.cipher()[0]
 
 
+def received(connection, octets):
+    came = b""
+    while len(came) < octets:
+        more = connection.recv(octets - len(came))
+        assert more, "the connection ended"
+        came += more
+    return came
+
+
+def echo_on_one_connection(pair, port, messages):
+    """Messages of 16 octets, each after the last one's echo."""
+    text = "x" * 16
+    with connect(client(pair), port) as connection:
+        connection.sendall(upgrade("/ws"))
+        head = b""
+        while not head.endswith(b"\r\n\r\n"):
+            head += received(connection, 1)
+        for _ in range(messages):
+            connection.sendall(frame(TEXT, text))
+            assert received(connection, 18)[2:] == text.encode()
+        return connection.cipher()[0]
+
+
 def ask_on_new_connections(pair, port, requests):
     """Each makes a full handshake."""
     context = client(pair)
@@ -97,11 +120,11 @@ def ask_on_new_connections(pair, port, requests):
     return cipher
 
 
-def executed(pair, folder, requests, asking):
+def executed(pair, folder, requests, asking, program):
     """Instructions of a whole run that answers so many requests."""
     port, counts = free_port(), folder / f"callgrind.{requests}"
     server = Server(
-        [VALGRIND, "--tool=callgrind", "--quiet", f"--callgrind-out-file={counts}", RELEASE / "hello", *words(pair, port),
+        [VALGRIND, "--tool=callgrind", "--quiet", f"--callgrind-out-file={counts}", RELEASE / program, *words(pair, port),
          "--backend", "epoll"],
         ("127.0.0.1", port),
     )
@@ -129,13 +152,14 @@ def key_of(cipher):
 
 
 @pytest.mark.skipif(not VALGRIND, reason="valgrind is not installed")
-@pytest.mark.parametrize("what, count, asking, least, most", [
-    ("keep-alive over TLS", REQUESTS, ask_on_one_connection, 3000, 9500),
-    ("a handshake and a request", HANDSHAKES, ask_on_new_connections, 1_000_000, 5_000_000),
+@pytest.mark.parametrize("what, count, asking, program, least, most", [
+    ("keep-alive over TLS", REQUESTS, ask_on_one_connection, "hello", 3000, 9500),
+    ("WebSocket over TLS, 16 octets", REQUESTS, echo_on_one_connection, "echo", 3000, 9500),
+    ("a handshake and a request", HANDSHAKES, ask_on_new_connections, "hello", 1_000_000, 5_000_000),
 ])
-def test_instructions(pair, tmp_path, what, count, asking, least, most):
-    cipher, few = executed(pair, tmp_path, count, asking)
-    _, many = executed(pair, tmp_path, 2 * count, asking)
+def test_instructions(pair, tmp_path, what, count, asking, program, least, most):
+    cipher, few = executed(pair, tmp_path, count, asking, program)
+    _, many = executed(pair, tmp_path, 2 * count, asking, program)
     found = (many - few) / count
     hold_to(what, key_of(cipher), found, least, most)
 

@@ -56,27 +56,27 @@ static void test_default(void **state)
         assert_true(tls_contexts_have(&contexts, (tls_suite)suite));
 }
 
-static void test_least_recently_used_goes(void **state)
+// A use only marks a pair. When one is needed, those that are marked are passed over, and lose their marks.
+static void test_those_that_are_used_stay(void **state)
 {
-    tls_ends ends[3];
+    tls_ends ends[4];
     (void)state;
-    contexts.pairs_max = 2;
-    for (uint8_t i = 0; i < 3; i++)
+    contexts.pairs_max = 3;
+    for (uint8_t i = 0; i < 4; i++)
         connection_open(&ends[i], TLS_SUITE_AES_128_GCM_SHA256, i);
     assert_int_equal(contexts.pairs, 0); // nobody has spoken
-    expect_speaks(&ends[0]);
-    expect_speaks(&ends[1]);
-    expect_speaks(&ends[0]);
-    expect_speaks(&ends[2]);
-    assert_int_equal(contexts.pairs, 2);
-    assert_non_null(ends[0].server.pair);
-    assert_null(ends[1].server.pair);
-    expect_speaks(&ends[1]);
-    assert_null(ends[0].server.pair);
-    assert_non_null(ends[2].server.pair);
-    for (unsigned i = 0; i < 3; i++)
+    for (unsigned i = 0; i < 4; i++)
         expect_speaks(&ends[i]);
-    for (unsigned i = 0; i < 3; i++)
+    assert_int_equal(contexts.pairs, 3);
+    assert_null(ends[0].server.pair); // all were marked: the first one goes
+    expect_speaks(&ends[1]);
+    expect_speaks(&ends[0]);
+    assert_null(ends[2].server.pair); // the only one that has not spoken since
+    assert_non_null(ends[1].server.pair);
+    assert_non_null(ends[3].server.pair);
+    for (unsigned i = 0; i < 4; i++)
+        expect_speaks(&ends[i]);
+    for (unsigned i = 0; i < 4; i++)
         tls_ends_wipe(&ends[i]);
     assert_int_equal(contexts.pairs, 0);
     assert_null(contexts.oldest);
@@ -234,7 +234,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_default),
-        TEST(test_least_recently_used_goes),
+        TEST(test_those_that_are_used_stay),
         TEST(test_one_pair_for_all_suites),
         TEST(test_keys_are_wiped),
         TEST(test_counted_swept_emptied),
