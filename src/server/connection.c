@@ -7,10 +7,8 @@
 #include "base/assert.h"
 #include "base/contract.h"
 #include "base/inline.h"
-#include "server/proxied.h"
-#include "server/secure.h"
+#include "server/connection_deadline.h"
 #include "server/server.h"
-#include "server/sweep.h"
 #include "server/transported.h"
 #include "server/worker.h"
 #include "exchange/carrier.h"
@@ -24,15 +22,11 @@
     ((s)->protocol == &h1_protocol ? h1_protocol.function(__VA_ARGS__)                             \
                                    : (s)->protocol->function(__VA_ARGS__))
 
-__attribute__((noinline)) static void connection_deadline_set(connection *conn, int64_t ns)
+__attribute__((noinline)) void connection_deadline_set(connection *conn, int64_t ns)
 {
     if (ns > 0) io_deadline_set(&conn->worker->self.loop.timers, &conn->deadline, ns);
     else io_deadline_unset(&conn->deadline);
 }
-
-// A deadline is put off so often for input that waits; each time for a tick. Then a peer that
-// always has something under way is judged by what it has sent.
-enum { CONNECTION_LOOKS_MAX = 100 };
 
 // From this length on, the end of a response that only the kernel holds is watched.
 enum { CONNECTION_TAIL_OCTETS = 65536 };
@@ -87,6 +81,11 @@ static BASE_INLINE void connection_set_state(connection *conn, connection_state 
     }
 }
 
+void connection_enter(connection *conn, connection_state next)
+{
+    connection_set_state(conn, next);
+}
+
 // ---- Ending ----
 
 __attribute__((cold)) bool connection_unpark(connection *conn)
@@ -114,8 +113,7 @@ void connection_close(connection *conn)
     io_close(&conn->worker->self.loop, &conn->stream);
 }
 
-// Gives up on a peer that does not take its part: what the kernel has for it is dropped.
-__attribute__((cold)) static void connection_cut(connection *conn)
+__attribute__((cold)) void connection_cut(connection *conn)
 {
     connection_set_state(conn, CONNECTION_CLOSED);
     io_reset(&conn->worker->self.loop, &conn->stream);
@@ -190,9 +188,7 @@ static void connection_end(connection *conn, bool drains)
     connection_close(conn);
 }
 
-// Nobody will complete what the session has begun. The responses before it may still be on their
-// way.
-static void connection_break_off(connection *conn, skua_end how)
+void connection_break_off(connection *conn, skua_end how)
 {
     connection_drop_session(conn, how);
     connection_linger_as(conn, false);
@@ -303,6 +299,21 @@ static void connection_await_early(connection *conn, size_t len)
     connection_set_state(conn, CONNECTION_HEAD);
 }
 
+// By ALPN, RFC 9113 §3.2.
+static bool connection_agreed_on_h2(const connection *conn)
+{
+    skua_tls_info info;
+    if (!conn->has_transport) return false;
+    const transport *t = transport_of(&conn->stream);
+    return t->table->info(t, &info) && slice_equal(info.protocol, SKUA_SLICE("h2"));
+}
+
+void connection_opened(connection *conn)
+{
+    conn->speaks_h2 = connection_agreed_on_h2(conn);
+    connection_set_state(conn, CONNECTION_IDLE);
+}
+
 // ---- What the loop tells ----
 
 __attribute__((cold)) void connection_drain(connection *conn, size_t len)
@@ -377,8 +388,7 @@ __attribute__((always_inline)) static inline bool connection_activate(connection
     return connection_adopt(conn, h1_protocol.begin(&conn->worker->self));
 }
 
-// The head has not come in time. It is one of HTTP/1.
-static bool connection_activate_late(connection *conn)
+bool connection_activate_late(connection *conn)
 {
     if (!connection_adopt(conn, h1_protocol.begin(&conn->worker->self))) return false;
     connection_replay(conn);
@@ -502,7 +512,7 @@ void connection_closed(io_stream *stream)
     connection_forget(conn);
 }
 
-static void connection_give(connection *conn)
+void connection_give(connection *conn)
 {
     server_worker *w = conn->worker;
     figures *f = w->self.figures;
@@ -518,257 +528,13 @@ void connection_forget(connection *conn)
     connection_give(conn);
 }
 
-// ---- Beginning, and deadlines ----
-
-bool connection_welcome(connection *conn)
-{
-    const skua_config *config = worker_config(&conn->worker->self);
-    return !config->on_connect || config->on_connect(conn, config->hook_user);
-}
-
-static bool connection_secure(connection *conn)
-{
-    transport *t = secure_accept(conn->worker);
-    if (t) transported_begin(conn, t);
-    return t != NULL;
-}
-
-bool connection_begin(connection *conn, bool secure)
-{
-    if (secure && !connection_secure(conn)) return false;
-    connection_set_state(conn, secure ? CONNECTION_HANDSHAKE : CONNECTION_IDLE);
-    return true;
-}
-
-static bool connection_is_proxied(const arrival *came)
-{
-    return (came->peer.facts & IO_ADDRESS_SOURCE) == SKUA_FORWARDED_PROXY;
-}
-
-// The program is asked when the proxy has named the client.
-__attribute__((cold)) static bool connection_begin_proxied(connection *conn, bool secure)
-{
-    if (!proxied_is_trusted(conn) || !proxied_begin(conn, secure)) return false;
-    connection_set_state(conn, CONNECTION_HANDSHAKE);
-    connection_deadline_set(conn, worker_config(&conn->worker->self)->head_timeout_ns);
-    return true;
-}
-
-static bool connection_begin_asked(connection *conn, bool secure)
-{
-    if (secure && !connection_secure(conn)) return false;
-    if (!connection_welcome(conn)) {
-        if (conn->has_transport) transported_give(conn);
-        return false;
-    }
-    connection_set_state(conn, secure ? CONNECTION_HANDSHAKE : CONNECTION_IDLE);
-    return true;
-}
-
-static connection *connection_take(server_worker *w, const arrival *came)
-{
-    connection *conn = pool_take(&w->connections);
-    if (!conn) return NULL;
-    sweep_follow(w);
-    figure_add(&w->self.figures->shared.opened, 1);
-    if (w->self.tells & TELL_FIGURES)
-        figure_add(&w->self.figures->shared.states[CONNECTION_IDLE], 1);
-    io_stream_open(&conn->stream, came->fd);
-    uint64_t number = ++w->accepted;
-    conn->worker = w;
-    conn->peer = came->peer;
-    conn->id_high = (uint16_t)(number >> 32);
-    conn->id_low = (uint32_t)number;
-    if (worker_config(&w->self)->on_close)
-        (void)connection_peer(conn); // then it is too late to ask
-    bool begun = connection_is_proxied(came) ? connection_begin_proxied(conn, came->secure)
-                                             : connection_begin_asked(conn, came->secure);
-    if (begun) return conn;
-    connection_give(conn);
-    return NULL;
-}
-
-// By ALPN, RFC 9113 §3.2.
-static bool connection_agreed_on_h2(const connection *conn)
-{
-    skua_tls_info info;
-    if (!conn->has_transport) return false;
-    const transport *t = transport_of(&conn->stream);
-    return t->table->info(t, &info) && slice_equal(info.protocol, SKUA_SLICE("h2"));
-}
-
-void connection_opened(connection *conn)
-{
-    conn->speaks_h2 = connection_agreed_on_h2(conn);
-    connection_set_state(conn, CONNECTION_IDLE);
-}
-
-void connection_accepted(server_worker *w, const arrival *came)
-{
-    connection *conn = worker_has_room(w) ? connection_take(w, came) : NULL;
-    figure_add(&w->self.figures->shared.accepted, 1);
-    if (!conn) {
-        figure_add(&w->self.figures->shared.refused, 1);
-        w->self.loop.backend->discard(&w->self.loop, came->fd);
-        return;
-    }
-    w->serving++;
-    io_recv(&w->self.loop, &conn->stream);
-}
-
 const io_address *connection_peer(connection *conn)
 {
     io_peer(&conn->worker->self.loop, &conn->stream, &conn->peer);
     return &conn->peer;
 }
 
-// Puts the deadline off if there is input that may be what it is for: this worker has been busy, or
-// the process was stopped. Returns whether it did.
-__attribute__((cold)) static bool connection_read_first(connection *conn)
-{
-    io_loop *loop = &conn->worker->self.loop;
-    if (!(conn->stream.flags & IO_WANT_RECV) || conn->looks == CONNECTION_LOOKS_MAX) return false;
-    if (!io_has_input(loop, &conn->stream)) return false;
-    conn->looks++;
-    connection_deadline_set(conn, 1); // the next tick
-    return true;
-}
-
-// A protocol that judges each of its requests does so only when it knows all that the peer has sent:
-// that may be the window which one of them waits for.
-static bool connection_must_read(connection *conn)
-{
-    return conn->session->protocol->judges && connection_read_first(conn);
-}
-
-// While our disk is slow, nobody can say that the peer is.
-__attribute__((cold)) static void connection_look_at_progress(connection *conn)
-{
-    if (connection_must_read(conn)) return;
-    if (conn->stream.flags & IO_COLD) {
-        conn->session->progress.looked = false;
-    } else if (session_look(conn->session)) {
-        if (conn->state != CONNECTION_CONTENT || !connection_read_first(conn)) connection_cut(conn);
-        return;
-    }
-    conn->looks = 0;
-    connection_deadline_set(conn, session_look_ns(&conn->worker->self));
-    if (conn->session->protocol->look(conn->session))
-        io_recv(&conn->worker->self.loop, &conn->stream);
-}
-
-__attribute__((cold)) static void connection_time_out(connection *conn)
-{
-    if (conn->session->protocol->timed_out(conn->session)) connection_settle(conn);
-    else connection_break_off(conn, SKUA_END_TIMEOUT);
-}
-
-__attribute__((cold)) static void connection_look_at_handler(connection *conn)
-{
-    if (connection_must_read(conn)) return;
-    int64_t next = conn->session->protocol->look_at_handler(conn->session);
-    if (next < 0) {
-        if (!connection_read_first(conn)) connection_time_out(conn);
-        return;
-    }
-    conn->looks = 0;
-    connection_deadline_set(conn, next);
-}
-
-// The octets that a peer must take in that time, at least one: a minimum rate may be that low. Not
-// more than its credit can reach, or no credit would ever suffice.
-static uint32_t connection_owed(const skua_worker *w, int64_t ns)
-{
-    uint64_t octets = session_owed(w, ns) + 1;
-    return octets < SESSION_CREDIT_MAX ? (uint32_t)octets : SESSION_CREDIT_MAX;
-}
-
-// The time for draining is over. What the kernel has for the peer still may leave as long as the
-// peer takes it; when it does not, that memory is taken back.
-__attribute__((cold)) static void connection_look_at_linger(connection *conn)
-{
-    const skua_worker *w = &conn->worker->self;
-    uint64_t untaken = io_unsent(&w->loop, &conn->stream);
-    if (untaken == 0 || w->disk.draining) {
-        connection_close(conn);
-        return;
-    }
-    int64_t look_ns = session_look_ns(w);
-    if (!conn->patience) {
-        conn->patience = connection_owed(w, worker_config(w)->stall_timeout_ns);
-    } else {
-        uint32_t owed = connection_owed(w, look_ns);
-        uint64_t paid = conn->patience + (conn->untaken > untaken ? conn->untaken - untaken : 0);
-        if (paid > SESSION_CREDIT_MAX) paid = SESSION_CREDIT_MAX;
-        if (paid <= owed) {
-            connection_cut(conn);
-            return;
-        }
-        conn->patience = (uint32_t)paid - owed;
-    }
-    conn->untaken = untaken < UINT32_MAX ? (uint32_t)untaken : UINT32_MAX;
-    connection_deadline_set(conn, look_ns);
-}
-
-// Idle for too long. A session that is kept may have something to say to that.
-static void connection_take_leave(connection *conn)
-{
-    session *s = conn->session;
-    if (!s) {
-        connection_linger(conn);
-        return;
-    }
-    s->idles = false;
-    s->protocol->retire(s);
-    connection_settle(conn);
-}
-
-// The server is being stopped: the times that its worker gives to who is idle and who lingers have become
-// shorter. Or it is being drained: whoever is idle stays, but can be told by some protocols.
-void connection_hurried(endpoint *end)
-{
-    connection *conn = connection_of(&end->stream);
-    bool stops = conn->worker->self.disk.draining;
-    if (stops && conn->state == CONNECTION_IDLE)
-        connection_deadline_set(conn, conn->worker->keep_alive_ns);
-    if (stops && conn->state == CONNECTION_LINGER)
-        connection_deadline_set(conn, conn->worker->linger_ns);
-    if (!conn->session) return;
-    if (!stops && connection_is_idle(conn)) {
-        connection_take_leave(conn); // HTTP/1 has no session meanwhile, and nothing to say
-    } else if (!connection_is_idle(conn)) {
-        conn->session->protocol->retire(conn->session);
-        io_kick(&conn->worker->self.loop, &conn->stream);
-    }
-}
-
-void connection_timed_out(endpoint *end)
-{
-    connection *conn = connection_of(&end->stream);
-    switch ((connection_state)conn->state) {
-    case CONNECTION_IDLE:
-        // Octets are queued that the kernel would not take at all: from here on they are watched.
-        if (!connection_is_idle(conn)) connection_settle(conn);
-        else if (!connection_read_first(conn)) connection_take_leave(conn);
-        return;
-    case CONNECTION_HANDSHAKE:
-        if (!connection_read_first(conn)) connection_fail(conn);
-        return;
-    case CONNECTION_HEAD:
-        if (connection_read_first(conn)) return;
-        if (conn->session || connection_activate_late(conn)) connection_time_out(conn);
-        return;
-    case CONNECTION_CONTENT:
-    case CONNECTION_SENDING: connection_look_at_progress(conn); return;
-    case CONNECTION_HANDLER:
-    case CONNECTION_STREAM:
-        if (conn->session) connection_look_at_handler(conn);
-        else if (conn->is_parked) conn->worker->self.parks->time_out(&conn->stream);
-        return;
-    case CONNECTION_LINGER: connection_look_at_linger(conn); return;
-    case CONNECTION_CLOSED: return;
-    }
-}
+// ---- Its role ----
 
 void connection_aborted(endpoint *end)
 {

@@ -63,10 +63,6 @@ _Static_assert(offsetof(connection, deadline) == offsetof(endpoint, deadline),
 
 extern const endpoint_role connection_role;
 
-// Adopts an accepted socket; refuses it when memory or connections_max ran out, or on_connect says
-// so.
-void connection_accepted(server_worker *w, const arrival *came);
-
 // Ends it without ceremony; requests end as how says.
 void connection_abort(connection *conn, skua_end how);
 
@@ -80,14 +76,32 @@ void connection_end_head(connection *conn);
 // Half-closes, drains, closes.
 void connection_linger(connection *conn);
 
+// ---- For connection_accept.c and connection_deadline.c ----
+
+// Sets the state, and the deadline that belongs to it.
+void connection_enter(connection *conn, connection_state next);
+
+// Sets the deadline to so long from now; 0 or less: none.
+void connection_deadline_set(connection *conn, int64_t ns);
+
+// Gives up on a peer that does not take its part: what the kernel has for it is dropped.
+void connection_cut(connection *conn);
+
+// Ends it where nobody will complete what the session has begun. The responses before that may still be on their way.
+void connection_break_off(connection *conn, skua_end how);
+
+// Begins a session of HTTP/1, as the head has not come in time. Returns: false: memory ran out, and it is closed.
+bool connection_activate_late(connection *conn);
+
+// Gives its memory back. It has never been counted as served, or is not any more.
+void connection_give(connection *conn);
+
 // ---- For transported.c and proxied.c ----
 
 // Begins to close it, once. There is no session, or its owner drops it.
 void connection_close(connection *conn);
 
 // Of its role.
-void connection_timed_out(endpoint *end);
-void connection_hurried(endpoint *end);
 void connection_aborted(endpoint *end);
 
 static inline connection *connection_of(io_stream *stream)
@@ -128,13 +142,6 @@ void connection_closed(io_stream *stream);
 
 // The same, of one that the program does not know of.
 void connection_forget(connection *conn);
-
-// Asks the program whether it wants the connection.
-bool connection_welcome(connection *conn);
-
-// Waits for requests, or for TLS if secure.
-// Returns: false when memory ran out.
-bool connection_begin(connection *conn, bool secure);
 
 // The peer; until the connection is closed.
 const io_address *connection_peer(connection *conn);

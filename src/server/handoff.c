@@ -7,7 +7,7 @@
 #include "server/handoff.h"
 
 #include "base/memory.h"
-#include "server/connection.h"
+#include "server/connection_accept.h"
 #include "server/locals.h"
 #include "server/server.h"
 

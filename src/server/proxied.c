@@ -11,6 +11,8 @@
 #include "exchange/client.h"
 #include "http/proxy_header.h"
 #include "io/socket.h"
+#include "server/connection_accept.h"
+#include "server/connection_deadline.h"
 #include "server/server.h"
 
 #include <stdio.h>

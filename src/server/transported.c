@@ -8,6 +8,7 @@
 #include "base/assert.h"
 #include "h1/protocol.h"
 #include "h2/session.h"
+#include "server/connection_deadline.h"
 #include "server/worker.h"
 
 static transport *transported_of(const connection *conn)

@@ -14,6 +14,7 @@
 #include "h2/session.h"
 #include "h2/worker.h"
 #include "server/connection.h"
+#include "server/connection_accept.h"
 #include "server/handoff.h"
 #include "server/locals.h"
 #include "server/poll.h"
