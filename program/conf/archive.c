@@ -34,8 +34,9 @@ static bool archive_has_limits(const conf_scope *scope, skua_slice method)
     return false;
 }
 
-// folder: the path of an archive. own: its scope. Whoever got it has opened the doors and locks of that one, and has been
-// counted by the limits around it.
+// Returns why an archive leaves a scope out; NULL: it does not. The client has passed the locks and limits of the archive's
+// own scope, and of no other.
+// folder: the path of the archive. own: its scope.
 static const char *archive_gap(const conf_site *site, const conf_scope *own, skua_slice folder,
                                const conf_scope *scope, skua_slice method)
 {

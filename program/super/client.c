@@ -206,7 +206,7 @@ static int client_connect_to(const struct sockaddr_un *address, socklen_t len)
     return -1;
 }
 
-// Who is connected. fd: -1: nobody; who: whom there was that is not believed, with has_other.
+// The server that was found. fd: -1: none. has_other: somebody else had taken its name; who: the user of that process.
 typedef struct client_found {
     int fd;
     uid_t who;

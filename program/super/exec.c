@@ -225,7 +225,8 @@ static bool exec_take_output(super_state *s, const char *text)
     return fd >= 0;
 }
 
-// "PID CONTROL SINCE UNTIL"; a process whose socket is closed is about to end.
+// text: "PID CONTROL SINCE UNTIL". CONTROL is the number of its socket; below 0: it is closed, and the process is about to
+// end.
 static bool exec_take_server(super_server *one, super_stage stage, const char *text)
 {
     int64_t found[4];

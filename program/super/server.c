@@ -81,8 +81,8 @@ void super_server_name(const char *path)
 
 // ---- Starting ----
 
-// Words of whoever started the supervisor are not a server's; nor are signals to all processes of a terminal, which
-// the supervisor tells in its own way.
+// Variables that systemd set are for the supervisor alone. So are signals to all processes of a terminal: the supervisor
+// passes on what they ask for.
 static void server_leave_parent(int control)
 {
     static const char *const not_its[] = { "NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID",

@@ -61,7 +61,7 @@ uint64_t registry_handle(const registry_slot *slot);
 // what is no handle. Thread: any.
 registry_slot *registry_look_up(registry *all, uint64_t handle, uint64_t *word);
 
-// From a word whose handle was good once to the next generation, whose handle is not good yet.
+// Makes the handle invalid for good. The next generation's is valid from registry_open on.
 void registry_advance(registry_slot *slot);
 
 static inline uint64_t registry_word(const registry_slot *slot)

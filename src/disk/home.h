@@ -18,9 +18,9 @@ struct disk_home {
     thread_pool *helper_threads; // of skua_offload
     // Brings a letter to the worker.  Thread: any.
     void (*post)(skua_worker *worker, mail *letter);
-    // The one whose callbacks are running, as asker_of knows it; NULL: nobody's.
+    // The carrier whose callback is running; NULL: none. Its type is known to asker_of only.
     void *served;
-    // The asker in whose callbacks a call is made now; NULL: nobody.
+    // Returns the asker that work of this callback belongs to; NULL: none.
     work_asker *(*asker_of)(const void *served);
     // Everything that the asker has asked for has come back.
     void (*work_is_over)(work_asker *asker);

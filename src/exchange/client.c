@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Client: whom a request is from.
+// The address of a request's client: the peer, or the client that trusted proxies name.
 
 #include "exchange/client.h"
 

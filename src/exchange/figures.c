@@ -27,8 +27,8 @@ static const int64_t figures_bounds[SKUA_STATS_DURATIONS] = {
     INT64_MAX,
 };
 
-// The place of the shortest duration whose highest binary digit is that one: the right place is at most three
-// further.
+// By the number of a duration's highest binary digit: the place of the shortest such duration. The duration's own place is
+// at most three further.
 static const uint8_t figures_first[64] = {
     0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  1,  3,  5,  7,  9,  11, 13, 15, 18, 20, 22, 24,
     26, 28, 30, 32, 34, 36, 39, 41, 43, 45, 47, 49, 50, 50, 50, 50, 50, 50, 50, 50, 50, 50,

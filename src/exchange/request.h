@@ -55,8 +55,8 @@ typedef enum request_expectation {
     EXPECTATION_MET   // it has had the 100, or has sent content without
 } request_expectation;
 
-// Until it has ended it can be answered. While those who asked are told of the end, it is as before
-// otherwise; from then on only its memory is left, for those who hold it.
+// A request can be answered while it goes on. When it has ended, middleware and on_end are told, and can still read all
+// of it. When it is over, only its memory is left, for those who hold it.
 typedef enum request_life { LIFE_GOES_ON, LIFE_ENDED, LIFE_IS_OVER } request_life;
 
 // The kind of content that the handler writes. From PUSH_EVENTS on it may be quiet for long.

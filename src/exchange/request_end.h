@@ -28,7 +28,7 @@ bool request_is_accounted(const skua_request *r, uint64_t unsent);
 // Gives everything back, for a request that nobody is to be told of.
 void request_dismiss(skua_request *r);
 
-// Gives one back of whose end nobody is told, and that nobody holds.
+// Gives back a request that is not held, and tells nobody.
 void request_forget(skua_request *r);
 
 // Tells the ticket or the blocking handler that was to respond later that the request is gone.

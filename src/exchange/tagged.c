@@ -46,7 +46,7 @@ static bool tagged_judge(const skua_request *r, const char *name, const represen
     return any;
 }
 
-// Of what is not there nothing matches, not even "*".
+// tag: NULL: there is no representation. Then nothing matches, not even "*" (RFC 9110 §13.1.1).
 static precondition_outcome tagged_outcome(const skua_request *r, slice tag)
 {
     const representation selected = { .etag = tag, .last_modified = -1 };

@@ -75,7 +75,7 @@ cached *cache_find(cache *c, uint64_t hash, slice key, cached_variant variant)
     return entry;
 }
 
-// Counts what has come or, by sign -1, goes.
+// Counts an entry that was added (sign 1) or is removed (sign -1).
 static void cache_count(const cache *c, const cached *entry, int sign)
 {
     if (!c->worker) return;

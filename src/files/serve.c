@@ -75,7 +75,7 @@ static bool serving_is_conditional(const skua_request *request)
     return slice_equal(method, SKUA_SLICE("GET")) || slice_equal(method, SKUA_SLICE("HEAD"));
 }
 
-// file: NULL: what is responded with has no parts.
+// file: NULL: entry was made in memory, and no ranges of it are served.
 static void serving_respond(serving *s, const cached *entry, skua_file *file)
 {
     if (serving_is_conditional(s->request)) {

@@ -241,7 +241,7 @@ static bool site_set_paths(site *s, const skua_directory_config *config)
            place_copy(&s->not_found, not_found);
 }
 
-// Returns false when memory ran out; what has been copied is the site's then.
+// Returns: false: memory ran out. What has been copied by then is freed with the site.
 static bool site_set_types(site *s, const skua_directory_config *config)
 {
     if (!config->types_count) return true;

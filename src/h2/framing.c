@@ -681,7 +681,7 @@ static bool h2_framing_is_crowded(const skua_request *r)
     return stream->backlog && out_is_crowded(&stream->backlog->out, r->worker->out_octets_max);
 }
 
-// Of what is framed and has not left, some may be other streams'.
+// The connection's queue also has octets of other streams, so a stream counts no more of it than it has framed itself.
 static uint64_t h2_framing_unsent(const skua_request *r)
 {
     const h2_stream *stream = h2_stream_of_const(r->carrier);

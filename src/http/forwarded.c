@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Whom proxies say that they serve.
+// Reads the address of a client in the fields by which proxies pass it on.
 
 #include "http/forwarded.h"
 

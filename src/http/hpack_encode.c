@@ -143,7 +143,7 @@ char *hpack_encode_size(hpack_encoder *e, char *at)
 
 // ---- Names ----
 
-// How a name is written whose values are not worth an entry.
+// How a field of that static name is written. Some have values that are not worth an entry of the table.
 static unsigned hpack_kind_of_static(unsigned index)
 {
     enum { P = 1, N = 2 };
@@ -197,7 +197,7 @@ static slice hpack_lower(char *out, slice name)
 
 // ---- The table ----
 
-// Of the length and both ends: texts whose middle alone differs are rare.
+// Hashes the length and both ends of a text only, since texts that differ in the middle alone are rare.
 static unsigned hpack_hash(uint64_t seed, slice text)
 {
     uint64_t first, last = 0;
@@ -317,7 +317,7 @@ hpack_encode_displaced(hpack_encoder *e, char *at, unsigned place, unsigned inde
     return hpack_encode_new(e, at, hpack_place_to_take(e, place), index, value);
 }
 
-// A field whose name is in the static table, and whose value is not beside it.
+// Writes a field whose name is in the static table, without this value.
 static BASE_INLINE_ALWAYS char *hpack_encode_common(hpack_encoder *e, char *at, unsigned index,
                                                     slice value)
 {
@@ -374,8 +374,8 @@ char *hpack_encode_known(hpack_encoder *e, char *at, unsigned index, slice value
                      : hpack_encode_rare(e, at, index, value);
 }
 
-// It has a place of its own, as it changes every second: in one of the others it would now and then
-// drive out a value that each response has, and that one it.
+// Date changes every second. It has a place of its own, because in a shared one it and a value of each response could
+// drive each other out.
 char *hpack_encode_date(hpack_encoder *e, char *at, slice value)
 {
     unsigned found = hpack_find(e, HPACK_DATE_PLACE, HPACK_STATIC_DATE, slice_make(NULL, 0), value);

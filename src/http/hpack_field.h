@@ -42,11 +42,11 @@ typedef struct hpack_field {
     uint8_t flags;   // hpack_flag
 } hpack_field;
 
-// Says of a field whose name is set what that is: token and id, and the flag.
+// Sets token, id and the flag of a field by its name.
 void hpack_field_judge_name(hpack_field *field);
 
-// Says of a field whose name has been judged, and whose value is set, how many octets it counts, and
-// whether the value is valid and sound.
+// Sets how many octets the field counts, and whether its value is valid and sound. Its name has been
+// judged.
 void hpack_field_judge_value(hpack_field *field);
 
 #endif

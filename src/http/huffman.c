@@ -131,8 +131,8 @@ static inline bool huffman_is_padding(const huffman_reader *in, unsigned left)
     return left < 8 && in->bits >> 56 == 0xff;
 }
 
-// Takes what is left. Behind it all bits are ones, as padding is: RFC 7541 §5.2 has the beginning of
-// EOS there, shorter than an octet. Returns NULL for what is no code.
+// Decodes the last octets. The reader gives ones behind them, which is what padding is made of (RFC 7541 §5.2: the
+// beginning of EOS, shorter than an octet). Returns NULL where the bits are no code.
 static inline char *huffman_decode_rest(huffman_reader *in, char *out)
 {
     unsigned octets = (unsigned)(in->end - in->at), left = in->count + 8 * octets;

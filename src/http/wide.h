@@ -18,7 +18,7 @@ typedef enum wide_class {
     WIDE_TARGET // SYNTAX_TARGET exactly
 } wide_class;
 
-// The class of syntax.h that one octet at a time goes by.
+// The class of syntax.h by which octets that are looked at one at a time are judged.
 static inline int wide_grammar(wide_class class)
 {
     switch (class) {

@@ -302,7 +302,8 @@ static int socket_make(const socket_address *address)
 
 #endif
 
-// FreeBSD spreads connections over those who share only if told so; macOS never does.
+// The kernel of Linux spreads connections over the sockets that share an address. FreeBSD's does if it is told to; that of
+// macOS never does.
 #ifdef SO_REUSEPORT_LB
 enum { SOCKET_SHARE = SO_REUSEPORT_LB, SOCKET_BALANCES = 1 };
 #elif defined(__linux__)

@@ -153,7 +153,8 @@ static const roster_entry *roster_slot(const roster_work *work, const tls_names_
     return row->slots[slot] == TLS_NAMES_NONE ? NULL : &work->entries[row->slots[slot]];
 }
 
-// Which of them speaks for what is asked of clients, when all agree.
+// Finds one of a name's certificates to state what is asked of clients; all must ask the same.
+// speaker: set on success.
 static skua_status roster_check_clients(roster_work *work, const tls_names_row *row,
                                         const roster_entry **speaker)
 {

@@ -296,7 +296,7 @@ __attribute__((cold)) skua_status skua_listener_add_sized(skua_server *server,
 
 // ---- Removing ----
 
-// Those whose socket a worker has of its own have closed it.
+// Closes what the workers share. A worker that has a listening socket of its own has closed that one already.
 static void listening_close(skua_server *server, unsigned number)
 {
     server_listener *listener = &server->listeners[number];

@@ -125,7 +125,7 @@ static bool server_configure(skua_server *server, const skua_config *config)
     return secure_configure(server);
 }
 
-// config: a copy, whose certificates are the caller's yet.
+// config: a copy that still points to the caller's certificates.
 static bool server_take(skua_server *server, skua_config *config, const skua_sizes *sizes)
 {
     skua_tls_desc *tls = &config->tls;

@@ -19,8 +19,8 @@ skua_status sites_open_worker(server_worker *w);
 skua_status sites_equip(server_worker *w);
 void sites_close_worker(server_worker *w);
 
-// Gives workers what has changed between their opening and the gate's (server->running). Errors:
-// SKUA_ENOMEM.
+// Gives workers the changes of sites that were made after they were opened and before the server runs
+// (server->running). Errors: SKUA_ENOMEM.
 skua_status sites_catch_up(skua_server *server);
 
 #endif
