@@ -25,6 +25,8 @@
 
 enum { LOG_NAP_NS = 50000000 };
 
+static const int64_t log_tell_ns = 1000000000; // between two messages of lines that were lost
+
 _Static_assert((int)LOG_LINE_OCTETS_MAX <= (int)LANE_LINE_OCTETS_MAX, "a lane takes every line");
 
 struct log_lane {
@@ -49,6 +51,7 @@ struct server_log {
     void *user;
     sink output, errors;
     lane_memory memory;
+    int64_t told_ns; // when it was said last that lines were lost; 0: never
     pthread_t thread;
     struct {
         _Atomic(log_lane *) lanes; // newest first; they stay until log_free
@@ -63,17 +66,17 @@ struct server_log {
 
 // ---- The writer ----
 
-static int64_t log_unix_ns(void)
+static int64_t log_now_ns(clockid_t clock)
 {
     struct timespec t;
-    (void)clock_gettime(CLOCK_REALTIME, &t);
+    (void)clock_gettime(clock, &t);
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
 static size_t log_format_message(const server_log *log, slice message, char *line)
 {
     bool json = log->write && log->style.format == SKUA_LOG_JSON;
-    return log_line_message(json, log_unix_ns(), message, line, LOG_LINE_OCTETS_MAX);
+    return log_line_message(json, log_now_ns(CLOCK_REALTIME), message, line, LOG_LINE_OCTETS_MAX);
 }
 
 // Says something of the log's own. It does not wait in a lane: what it is about may be that nothing
@@ -135,17 +138,28 @@ static bool log_drain_lane(server_log *log, log_lane *from, sink *to)
     return any;
 }
 
+// Says how many lines found no room, but once in a second, as it would fill the other log.
+// Returns: whether it is to be called again.
+static bool log_say_lost(server_log *log)
+{
+    int64_t now = log_now_ns(CLOCK_MONOTONIC);
+    bool is_early = log->told_ns && now - log->told_ns < log_tell_ns;
+    if (is_early && !atomic_load(&log->shared.ends)) return true;
+    uint64_t lost = lane_lost_now(&log->shared.messages->lines);
+    for (log_lane *l = atomic_load(&log->shared.lanes); l; l = l->next)
+        lost += lane_lost_now(&l->lines);
+    log->told_ns = lost ? now : 0;
+    log_say_lines(log, "the log could not keep up", lost);
+    return false;
+}
+
 // Writes what all lanes hold; whether there was anything.
 static bool log_drain(server_log *log)
 {
-    uint64_t lost = lane_lost_now(&log->shared.messages->lines);
     bool any = log_drain_lane(log, log->shared.messages, &log->errors);
-    for (log_lane *l = atomic_load(&log->shared.lanes); l; l = l->next) {
+    for (log_lane *l = atomic_load(&log->shared.lanes); l; l = l->next)
         any |= log_drain_lane(log, l, &log->output);
-        lost += lane_lost_now(&l->lines);
-    }
-    log_say_lines(log, "the log could not keep up", lost);
-    return any;
+    return log_say_lost(log) || any;
 }
 
 static bool log_has_lines(server_log *log)

@@ -47,26 +47,41 @@ void sink_init(sink *s, int fd)
 
 // Whether the descriptor takes PIPE_BUF octets. A reader that has stalled must not keep the process
 // from ending, and not once for each block of lines, nor by taking a little now and then.
-static bool sink_is_ready(sink *s, const atomic_bool *ends)
+// waits: until it does, while the process does not end.
+static bool sink_is_ready(sink *s, bool waits, const atomic_bool *ends)
 {
     struct pollfd poll_fd = { .fd = s->fd, .events = POLLOUT };
     while (s->waited_ms < SINK_STALL_MS) {
         if (poll(&poll_fd, 1, SINK_LOOK_MS) != 0) return true;
         if (atomic_load(ends)) s->waited_ms += SINK_LOOK_MS;
+        else if (!waits) return false;
     }
     return poll(&poll_fd, 1, 0) != 0;
 }
 
-// Writes from the front of *octets. Returns 0, or the errno of what stopped it.
-static int sink_try(sink *s, slice *octets, const atomic_bool *ends)
+// How much is written at once. A pipe gets whole lines, so that its reader does not stall within one.
+static size_t sink_piece(const sink *s, slice octets)
 {
+    size_t len = PIPE_BUF;
+    if (s->keeps || octets.len <= PIPE_BUF) return octets.len;
+    while (len > 0 && octets.ptr[len - 1] != '\n')
+        len--;
+    return len ? len : PIPE_BUF;
+}
+
+// Writes from the front of *octets. Returns 0, or the errno of what stopped it. waits: for a reader that stalls, for
+// which one waits within a line anyhow. Else *octets is what it has not taken.
+static int sink_try(sink *s, slice *octets, bool waits, const atomic_bool *ends)
+{
+    bool is_within = false;
     while (octets->len) {
-        if (!s->keeps && !sink_is_ready(s, ends)) return ETIMEDOUT;
-        size_t piece = !s->keeps && octets->len > PIPE_BUF ? PIPE_BUF : octets->len;
-        ssize_t n = write(s->fd, octets->ptr, piece);
-        if (n >= 0) *octets = slice_from(*octets, (size_t)n);
-        else if (errno == EAGAIN && !sink_is_ready(s, ends)) return ETIMEDOUT;
-        else if (errno != EAGAIN && errno != EINTR) return errno;
+        if (!s->keeps && !sink_is_ready(s, waits || is_within, ends))
+            return s->waited_ms < SINK_STALL_MS ? 0 : ETIMEDOUT;
+        ssize_t n = write(s->fd, octets->ptr, sink_piece(s, *octets));
+        if (n < 0 && errno != EAGAIN && errno != EINTR) return errno;
+        if (n <= 0) continue;
+        *octets = slice_from(*octets, (size_t)n);
+        is_within = octets->ptr[-1] != '\n';
     }
     return 0;
 }
@@ -92,14 +107,16 @@ static slice sink_give_up_line(sink *s, slice octets)
     return slice_from(octets, len);
 }
 
-// Writes from the front of *octets, and keeps in mind where that ends. goes_on: they follow what is there.
-static void sink_put(sink *s, bool goes_on, sink_place end, slice *octets, const atomic_bool *ends)
+// Writes from the front of *octets, and keeps in mind where that ends. goes_on: they follow what is there. waits: as for
+// sink_try.
+static void sink_put(sink *s, bool goes_on, sink_place end, slice *octets, bool waits,
+                     const atomic_bool *ends)
 {
     const char *from = octets->ptr;
     slice line_end = slice_of(!goes_on && sink_is_within_line(s, &end) ? "\n" : "");
     size_t wanted = line_end.len + octets->len;
-    s->error = sink_try(s, &line_end, ends);
-    if (!s->error) s->error = sink_try(s, octets, ends);
+    s->error = sink_try(s, &line_end, true, ends);
+    if (!s->error) s->error = sink_try(s, octets, waits, ends);
     s->stops_short = octets->ptr == from ? goes_on || line_end.len : octets->ptr[-1] != '\n';
     if (s->keeps) end.octets += (off_t)(wanted - line_end.len - octets->len);
     s->end = end;
@@ -114,8 +131,8 @@ size_t sink_write(sink *s, sink_place *half, slice octets, const atomic_bool *en
     if (half && half->octets && !goes_on) rest = sink_give_up_line(s, rest);
     const char *begin = rest.ptr;
     s->error = 0;
-    if (rest.len) sink_put(s, goes_on, end, &rest, ends);
-    if (!half || !s->keeps || atomic_load(ends)) {
+    if (rest.len) sink_put(s, goes_on, end, &rest, !half, ends);
+    if (!half || (s->keeps ? atomic_load(ends) : s->error != 0)) {
         sink_give_up(s, rest);
         return octets.len;
     }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Sink: a descriptor that lines are written to, and its state. A regular file that cannot be
-// written, because its disk is full, may accept lines later; a pipe without a reader never will.
+// written, because its disk is full, may accept lines later, and so may a pipe whose reader stalls;
+// a pipe without a reader never will.
 #ifndef SKUA_LOG_SINK_H
 #define SKUA_LOG_SINK_H
 
@@ -30,9 +31,10 @@ typedef struct sink {
 
 void sink_init(sink *s, int fd);
 
-// Writes lines. Waits for a disk, and for a reader until *ends, and then for a second at most in
-// all. Where the file ends within a line of somebody else, they begin on a line of their own; what
-// others wrote can be seen only where the descriptor is open for reading, too.
+// Writes lines. Waits for a disk. A reader that stalls is asked again later, unless half is NULL,
+// and from *ends on is waited for a second at most in all. Where the file ends within a line of
+// somebody else, they begin on a line of their own; what others wrote can be seen only where the
+// descriptor is open for reading, too.
 // half: set to where a line of octets stopped, if one did: octets of the next call are its rest. The
 // rest is given up if it cannot follow there any more, because the log was rotated or somebody else
 // wrote. All zero: none. NULL: what cannot be written now is given up.

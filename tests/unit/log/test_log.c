@@ -477,6 +477,87 @@ static void a_reader_that_reads_slowly_does_not_keep_the_process(void **state)
     assert_true((uintptr_t)octets < SLOW_OCTETS_MIN / 2);
 }
 
+enum { STALLED_LINES = 3000 }; // of each lane: more than a pipe holds
+
+// Reads lines until the pipe ends: each lane's are whole, and in their order.
+static void *read_both(void *user)
+{
+    long next[2] = { 0, 0 };
+    char line[256], prefix[8];
+    FILE *file = fdopen(*(const int *)user, "r");
+    while (file && fgets(line, sizeof line, file)) {
+        int lane = strstr(line, " /1/") != NULL;
+        (void)snprintf(prefix, sizeof prefix, " /%d/", lane);
+        if (number_after(line, prefix) != next[lane] || !strchr(line, '\n')) break;
+        next[lane]++;
+    }
+    if (file) (void)fclose(file);
+    return (void *)(uintptr_t)(next[0] + next[1]);
+}
+
+static bool has_said(int fd, const char *what)
+{
+    char text[4096];
+    ssize_t n = pread(fd, text, sizeof text, 0);
+    return n > 0 && memmem(text, (size_t)n, what, strlen(what));
+}
+
+static void messages_are_written_while_the_reader_of_the_access_log_stalls(void **state)
+{
+    (void)state;
+    FILE *err = tmpfile();
+    int ends[2], saved[2];
+    pthread_t reader;
+    void *lines;
+    assert_int_equal(pipe(ends), 0);
+    redirected(ends[1], fileno(err), saved);
+    close(ends[1]);
+    server_log *log = log_new(&(log_config){ SKUA_LOG_SHORT, BUFFER_MAX, NULL, NULL, NULL });
+    log_lane *lanes[] = { log_lane_open(log), log_lane_open(log) };
+    for (unsigned i = 0; i < 2 * STALLED_LINES; i++)
+        put(lanes[i % 2], i % 2, i / 2);
+    nap(120); // the writer has come to where the pipe is full
+    log_message(log, slice_of("hello"));
+    for (int waited = 0; !has_said(fileno(err), "skua: hello\n") && waited < 5000; waited++)
+        nap(1);
+    bool said = has_said(fileno(err), "skua: hello\n");
+    assert_int_equal(pthread_create(&reader, NULL, read_both, &ends[0]), 0);
+    log_free(log);
+    restored(saved);
+    assert_int_equal(pthread_join(reader, &lines), 0);
+    (void)fclose(err);
+    assert_true(said);
+    assert_int_equal((uintptr_t)lines, 2 * STALLED_LINES);
+}
+
+static void lines_that_are_lost_are_said_once_in_a_second(void **state)
+{
+    (void)state;
+    FILE *err = tmpfile();
+    char text[4096];
+    int ends[2], saved[2];
+    unsigned said = 0;
+    assert_int_equal(pipe(ends), 0);
+    redirected(ends[1], fileno(err), saved);
+    server_log *log = log_new(&(log_config){ SKUA_LOG_SHORT, 0, NULL, NULL, NULL });
+    log_lane *lane = log_lane_open(log);
+    time_t begun = time(NULL);
+    for (unsigned i = 0; i < 20; i++) {
+        for (unsigned k = 0; k < 5000; k++)
+            put(lane, 0, k); // more than a pipe and its lane hold
+        nap(120);
+    }
+    log_free(log);
+    long seconds = (long)(time(NULL) - begun);
+    restored(saved);
+    close(ends[0]);
+    close(ends[1]);
+    read_all(err, text, sizeof text);
+    for (const char *at = text; (at = strstr(at, "could not keep up")); at++)
+        said++;
+    assert_in_range(said, 2, 3 + seconds);
+}
+
 // The program puts another log in the place of the former one, and its reader may be anybody.
 static void a_pipe_takes_the_place_of_a_file(void **state)
 {
@@ -591,6 +672,8 @@ int main(void)
         cmocka_unit_test(a_reader_that_is_gone_is_said_once),
         cmocka_unit_test(a_reader_that_does_not_read_does_not_keep_the_process),
         cmocka_unit_test(a_reader_that_reads_slowly_does_not_keep_the_process),
+        cmocka_unit_test(messages_are_written_while_the_reader_of_the_access_log_stalls),
+        cmocka_unit_test(lines_that_are_lost_are_said_once_in_a_second),
         cmocka_unit_test(a_pipe_takes_the_place_of_a_file),
         cmocka_unit_test(a_file_that_is_full_gets_its_lines_when_it_is_not),
         cmocka_unit_test(what_a_full_file_never_took_is_said_at_the_end),
