@@ -228,6 +228,7 @@ __attribute__((noinline)) void out_file(out_queue *out, int file, uint64_t offse
     out_count_in(out, len);
 }
 
+// Mostly the segment lies in the tail block, and nobody else holds that.
 void out_clear(out_queue *out)
 {
     block *owner = out->segments[out->first].owner;
@@ -235,7 +236,8 @@ void out_clear(out_queue *out)
     out->total_out += out->octets;
     out->octets = 0;
     out->first = out->count = 0;
-    out_unref_block(out, owner);
+    if (owner == out->tail) owner->refs--;
+    else out_unref_block(out, owner);
     out_drop_tail(out);
 }
 

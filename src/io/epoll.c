@@ -120,6 +120,7 @@ static void epoll_close(io_loop *loop)
 static unsigned epoll_ready(uint32_t events)
 {
     unsigned ready = 0;
+    if (events == (EPOLLIN | EPOLLOUT)) return READY_IN | READY_OUT; // most
     if (events & EPOLLIN) ready |= READY_IN;
     if (events & (EPOLLOUT | EPOLLHUP | EPOLLERR)) ready |= READY_OUT;
     if (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) ready |= READY_END;
@@ -178,7 +179,7 @@ static skua_status epoll_turn(io_loop *loop, int64_t timeout_ns)
     int error = errno;
     turn_clock(loop);
     if (n < 0 && error != EINTR) return SKUA_EIO;
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n && kernel->readiness.polls; i++)
         readiness_tell_poll(loop, kernel->events[i].data.u64);
     for (int i = 0; i < n; i++) {
         readiness_tell(loop, kernel->events[i].data.u64, epoll_ready(kernel->events[i].events));

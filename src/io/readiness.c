@@ -95,8 +95,22 @@ static void ready_run_streams(io_loop *loop)
     turn_run_streams(loop, ready_run);
 }
 
+// Whether a stream that waits for octets has them, and nothing else is asked of it: what most events tell.
+static bool ready_only_receives(const io_stream *stream, unsigned ready)
+{
+    uint32_t waits = IO_WANT_RECV | IO_REGISTERED;
+    uint32_t other = IO_WANT_SEND | IO_WANT_SHUTDOWN | IO_WANT_CLOSE | IO_CONNECTS | IO_PENDING |
+                     IO_KICK | IO_UNWRITABLE | IO_FIN_SEEN | IO_RESET_TOLD | IO_BULK;
+    return (ready & ~(unsigned)READY_OUT) == READY_IN && (stream->flags & (waits | other)) == waits;
+}
+
 static void ready_stream_event(io_loop *loop, io_stream *stream, unsigned ready)
 {
+    if (ready_only_receives(stream, ready)) {
+        stream->flags |= IO_READABLE;
+        turn_receive_some(loop, stream);
+        return;
+    }
     if (ready & READY_END) stream->flags |= IO_FIN_SEEN;
     if (ready & READY_ERROR) stream->flags |= IO_BROKEN;
     if (ready & (READY_IN | READY_END)) stream->flags |= IO_READABLE;
@@ -118,6 +132,7 @@ static skua_status ready_watch(io_loop *loop, io_op *op)
         if (status) return status;
         state->ops[i] = op;
         state->refused[i] = false;
+        if (op->code == IO_POLL) state->polls++;
         if (op->code == IO_ACCEPT) {
             state->listener_ids[i] = socket_listener_id(op->fd);
             if (!state->look_ns) state->look_ns = loop->now_ns + readiness_look_ns;
@@ -127,11 +142,17 @@ static skua_status ready_watch(io_loop *loop, io_op *op)
     return SKUA_ELIMIT;
 }
 
+static void ready_remove(readiness *state, const io_op *op)
+{
+    state->ops[op->slot] = NULL;
+    if (op->code == IO_POLL) state->polls--;
+}
+
 static void ready_forget(io_loop *loop, io_op *op)
 {
     readiness *state = loop->kernel;
     if (op->slot >= READINESS_OPS_MAX || state->ops[op->slot] != op) return;
-    state->ops[op->slot] = NULL;
+    ready_remove(state, op);
     state->poller->forget(loop, op);
 }
 
@@ -283,7 +304,7 @@ void readiness_refuse(io_loop *loop, uint64_t key)
     uint32_t slot = (uint32_t)key;
     if (generation == 0) {
         io_op *op = state->ops[slot];
-        state->ops[slot] = NULL;
+        if (op) ready_remove(state, op);
         if (op) turn_op_failed(op, SKUA_ENOMEM);
     } else {
         io_stream *stream = pool_find(loop->streams, slot, generation);

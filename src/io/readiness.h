@@ -42,6 +42,7 @@ typedef struct readiness {
     turn_state turn; // first
     const readiness_poller *poller;
     io_op *ops[READINESS_OPS_MAX];
+    unsigned polls;                           // how many of ops are a POLL
     bool refused[READINESS_OPS_MAX];          // ACCEPT muted until the retry
     uint64_t listener_ids[READINESS_OPS_MAX]; // ACCEPT: which socket it was at first
     int64_t look_ns; // when listeners are looked at again; 0: there is none
