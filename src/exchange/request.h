@@ -155,17 +155,18 @@ struct skua_request {
     uint64_t content_max; // of skua_content_limit; 0: none
     uint64_t content_got; // decoded from chunks
     uint64_t discarded;
+    // Each message of a WebSocket needs these: they are together.
     size_t unconsumed;
     skua_content_fn *reader;
+    void *reader_user;
+    uint64_t wanted;           // drained is called when there is so much room; 0: not
+    uint64_t sent_octets;      // of content: queued so far, and in the end handed to the kernel
     response_fields fields;    // added by the handler
     response_fields *trailers; // the same, behind the content; NULL: none
-    uint64_t sent_octets;      // of content: queued so far, and in the end handed to the kernel
     skua_end_fn *end;
 
     // Nothing of what follows is of any use before it has been set.
-    const char *base; // the head's octets
-    void *reader_user;
-    uint64_t wanted;           // drained is called when there is so much room; 0: not
+    const char *base;          // the head's octets
     request_decoding decoding; // on the worker; see request_decoding_here
     uint64_t concerned;        // middleware that it has yet to come to, as in entered
     size_t head_left;          // in RESPONSE_HEADING: the room for what middleware adds

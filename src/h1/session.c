@@ -173,17 +173,24 @@ void h1_session_kick(carrier *c)
     io_kick(&c->session->worker->loop, c->session->link.stream);
 }
 
+_Static_assert(H1_READS == 0 && H1_INPUT_FLOWS == 0, "h1_session_tunnels");
+
+// Whether octets that come are its current request's, whose tunnel is read, and nothing is held up, kept or about to end.
+// That is one comparison, since each message asks for it.
+static inline bool h1_session_tunnels(const h1_session *s, const skua_request *r)
+{
+    unsigned held = (unsigned)s->stage | s->input | s->leaving_count | s->carrier.broken |
+                    s->base.looks_anew | *s->base.link.peer_is_done;
+    return r->reading == READING_TUNNEL && r->reader && !r->paused &&
+           (held | r->wanted | r->unconsumed | s->in_len) == 0;
+}
+
 // Requests do not come by here.
 __attribute__((noinline)) bool h1_session_flows(const h1_session *s)
 {
     const skua_request *r = s->carrier.current;
-    if (!r || !r->is_socket || r->push != PUSH_TUNNEL || r->reading != READING_TUNNEL ||
-        r->responding != RESPONSE_PUSHED)
-        return false;
-    if (!r->reader || r->paused || r->wanted || r->unconsumed) return false;
-    if (s->in_len || s->leaving_count || s->stage != H1_READS || s->input != H1_INPUT_FLOWS)
-        return false;
-    return !s->carrier.broken && !s->base.looks_anew && !*s->base.link.peer_is_done;
+    return r && r->is_socket && r->push == PUSH_TUNNEL && r->responding == RESPONSE_PUSHED &&
+           h1_session_tunnels(s, r);
 }
 
 // A socket that is read already need not be gone on with. A transport has to seal first.
@@ -379,23 +386,18 @@ static size_t h1_session_run(h1_session *s, const char *octets, size_t len)
     return used;
 }
 
-// The same for a tunnel, which takes all of them.
-static void h1_session_run_tunnel(h1_session *s, const char *octets, size_t len)
+// The same for a tunnel, which takes all of them. Returns as h1_session_received does.
+__attribute__((noinline)) static bool h1_session_run_tunnel(h1_session *s, const char *octets,
+                                                            size_t len)
 {
     skua_request *r = s->carrier.current;
     h1_session_enter(s);
     if (s->out.octets) h1_session_discount(s, octets, len);
     content_deliver(r, slice_make(octets, len));
-    if (h1_session_may_leave(r)) h1_session_leave(s, r);
+    bool flows = s->out.octets && h1_session_flows(s);
+    if (!flows && h1_session_may_leave(r)) h1_session_leave(s, r);
     h1_session_exit(s);
-}
-
-// Whether octets that come are its current request's, whose tunnel is read.
-static bool h1_session_is_tunnel(const h1_session *s)
-{
-    const skua_request *r = s->carrier.current;
-    return r->reading == READING_TUNNEL && s->in_len == 0 && s->stage == H1_READS &&
-           !s->carrier.broken && !content_is_blocked(r);
+    return flows;
 }
 
 // ---- Keeping what cannot be used yet ----
@@ -491,11 +493,9 @@ __attribute__((cold)) void h1_session_cut_off(h1_session *s)
 BASE_INLINE bool h1_session_received(session *base, const char *octets, size_t len)
 {
     h1_session *s = h1_session_of_base(base);
+    if (s->carrier.current && h1_session_tunnels(s, s->carrier.current))
+        return h1_session_run_tunnel(s, octets, len);
     h1_session_set_input(s, H1_INPUT_FLOWS);
-    if (__builtin_expect(s->carrier.current != NULL, 0) && h1_session_is_tunnel(s)) {
-        h1_session_run_tunnel(s, octets, len);
-        return s->out.octets && h1_session_flows(s);
-    }
     size_t used = 0;
     if (s->in_len && s->carrier.current && s->carrier.current->reading == READING_HEAD) {
         used = h1_session_complete_head(s, octets, len);
