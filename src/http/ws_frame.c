@@ -104,34 +104,25 @@ static ws_head_result ws_head_on_octet(ws_head *head, bool open, ws_fault *fault
     return WS_HEAD_READ;
 }
 
-BASE_INLINE bool ws_head_read_whole(ws_head *head, slice *input, bool open)
+BASE_INLINE bool ws_brief_read(slice input, ws_brief *brief)
 {
-    const uint8_t *in = (const uint8_t *)input->ptr;
-    if (head->len || input->len < 4 + WS_KEY_OCTETS) return false;
-    unsigned opcode = in[0] & WS_OPCODE, second = in[1];
-    if ((in[0] & WS_RESERVED) || opcode > WS_BINARY || (opcode == WS_CONTINUATION) != open)
-        return false;
-    uint64_t payload = second & WS_LENGTH;
-    size_t key_at = 2;
-    if (payload == WS_LENGTH_2) {
-        payload = (uint64_t)in[2] << 8 | in[3];
-        key_at = 4;
+    const uint8_t *in = (const uint8_t *)input.ptr;
+    size_t head = 2 + WS_KEY_OCTETS;
+    if (input.len < head) return false;
+    unsigned kind = in[0] - (WS_FINAL | (unsigned)WS_TEXT), len = in[1] - (unsigned)WS_MASKED;
+    if (kind > WS_BINARY - WS_TEXT || len >= WS_LENGTH_8) return false;
+    if (len == WS_LENGTH_2) {
+        len = (unsigned)in[2] << 8 | in[3];
+        head += 2;
+        if (len < WS_LENGTH_2 || input.len < head) return false;
     }
-    if (!(second & WS_MASKED) || (second & WS_LENGTH) == WS_LENGTH_8) return false;
-    if (key_at == 4 && payload < WS_LENGTH_2) return false;
-    head->opcode = (ws_opcode)opcode;
-    head->compressed = false;
-    head->final = (in[0] & WS_FINAL) != 0;
-    head->payload = payload;
-    memcpy(head->key, in + key_at, WS_KEY_OCTETS);
-    head->len = (uint8_t)(key_at + WS_KEY_OCTETS);
-    *input = slice_from(*input, key_at + WS_KEY_OCTETS);
+    if (len > input.len - head) return false;
+    *brief = (ws_brief){ head, len, in + head - WS_KEY_OCTETS, kind == 0 };
     return true;
 }
 
 ws_head_result ws_head_read(ws_head *head, slice *input, bool open, ws_fault *fault)
 {
-    if (ws_head_read_whole(head, input, open)) return WS_HEAD_READ;
     while (input->len) {
         head->octets[head->len++] = (uint8_t)input->ptr[0];
         *input = slice_from(*input, 1);

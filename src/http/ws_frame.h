@@ -46,8 +46,8 @@ typedef struct ws_fault {
 
 // A frame's head, while it is read and behind that. To begin with: zero.
 typedef struct ws_head {
-    uint8_t octets[WS_HEAD_OCTETS_MAX];
     uint8_t len;
+    uint8_t octets[WS_HEAD_OCTETS_MAX];
     bool final;
     bool
         deflates; // set by whoever reads: permessage-deflate was agreed on, and is kept from head to head
@@ -64,9 +64,16 @@ static inline bool ws_is_control(ws_opcode opcode)
     return opcode >= WS_CLOSE;
 }
 
-// Most heads of messages come whole, and have nothing to be refused: they are read at once. open: as below.
-// Returns: false if the head is to be read octet by octet, which says what is wrong with it, if anything is.
-bool ws_head_read_whole(ws_head *head, slice *input, bool open);
+// A message of one frame, as it lies in the input.
+typedef struct ws_brief {
+    size_t head, payload; // octets
+    const uint8_t *key;
+    bool is_text;
+} ws_brief;
+
+// Looks whether the input begins with a message of one frame that has come whole, is not compressed and has nothing
+// wrong with its head: most messages are such. Nothing else is looked for, and nothing is said of what is wrong.
+bool ws_brief_read(slice input, ws_brief *brief);
 
 // Reads on in a client's frame; *input is moved past what was used. A fault is found at its octet.
 // open: whether the frames of a message have begun and not ended.

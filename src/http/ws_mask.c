@@ -13,7 +13,7 @@
 enum { WS_STEP = 8 };
 
 // The key from its octet at % 4 on, twice. The octet that comes first in memory comes first.
-static uint64_t ws_turn_key(const uint8_t key[WS_KEY_OCTETS], uint64_t at)
+static inline uint64_t ws_turn_key(const uint8_t key[WS_KEY_OCTETS], uint64_t at)
 {
     unsigned turn = 8 * (unsigned)(at % WS_KEY_OCTETS), rest = (32 - turn) % 32;
     uint32_t word;
@@ -26,7 +26,8 @@ static uint64_t ws_turn_key(const uint8_t key[WS_KEY_OCTETS], uint64_t at)
     return (uint64_t)word << 32 | word;
 }
 
-static uint64_t ws_unmask_few(char *out, const char *in, size_t len, uint64_t key)
+__attribute__((noinline)) static uint64_t ws_unmask_few(char *out, const char *in, size_t len,
+                                                        uint64_t key)
 {
     char keys[WS_STEP];
     uint64_t all = 0;
@@ -75,16 +76,31 @@ static size_t ws_unmask_wide(char *out, const char *in, size_t len, uint64_t key
 
 #endif
 
-bool ws_unmask(char *out, const char *in, size_t len, const uint8_t key[WS_KEY_OCTETS], uint64_t at)
+static inline uint64_t ws_unmask_words(char *out, const char *in, size_t len, uint64_t key)
 {
-    uint64_t turned = ws_turn_key(key, at), all = 0;
-    size_t done = len >= WS_MASK_WIDE_MIN ? ws_unmask_wide(out, in, len, turned, &all) : 0;
-    for (; len - done >= WS_STEP; done += WS_STEP) {
-        uint64_t word = octets_load(in + done) ^ turned;
+    uint64_t all = 0;
+    size_t done = 0;
+    for (size_t end = len & ~(size_t)(WS_STEP - 1); done < end; done += WS_STEP) {
+        uint64_t word = octets_load(in + done) ^ key;
         all |= word;
         octets_store(out + done, word);
     }
-    if (done < len) all |= ws_unmask_few(out + done, in + done, len - done, turned);
+    return done < len ? all | ws_unmask_few(out + done, in + done, len - done, key) : all;
+}
+
+__attribute__((noinline)) static uint64_t ws_unmask_many(char *out, const char *in, size_t len,
+                                                         uint64_t key)
+{
+    uint64_t all = 0;
+    size_t done = ws_unmask_wide(out, in, len, key, &all);
+    return all | ws_unmask_words(out + done, in + done, len - done, key);
+}
+
+bool ws_unmask(char *out, const char *in, size_t len, const uint8_t key[WS_KEY_OCTETS], uint64_t at)
+{
+    uint64_t turned = ws_turn_key(key, at);
+    uint64_t all = len < WS_MASK_WIDE_MIN ? ws_unmask_words(out, in, len, turned)
+                                          : ws_unmask_many(out, in, len, turned);
     return (all & OCTETS_EACH(0x80)) == 0;
 }
 

@@ -116,14 +116,6 @@ bool ws_reader_check(ws_reader *reader, slice octets, bool ends)
 
 // ---- Whole messages ----
 
-// Whether a frame whose head has been read is a message, and its payload lies in the input.
-static bool ws_reader_has_whole(const ws_reader *reader, slice input, size_t room)
-{
-    const ws_head *head = &reader->head;
-    return head->final && head->payload <= input.len && head->payload <= room &&
-           head->payload <= reader->limits->message_octets_max;
-}
-
 static bool ws_reader_is_text(slice octets)
 {
     ws_utf8 text = { 0 };
@@ -133,17 +125,14 @@ static bool ws_reader_is_text(slice octets)
 // Most messages come so, and need none of the steps in which others are read. What is wrong is left to these to tell.
 bool ws_reader_whole(ws_reader *reader, slice *input, char *out, size_t room, slice *message)
 {
-    slice rest = *input;
-    ws_head *head = &reader->head;
-    if (!ws_reader_is_between(reader) || !ws_head_read_whole(head, &rest, false)) return false;
-    head->len = 0;
-    if (!ws_reader_has_whole(reader, rest, room)) return false;
-    slice octets = slice_make(out, (size_t)head->payload);
-    bool is_ascii = ws_unmask(out, rest.ptr, octets.len, head->key, 0);
-    bool is_text = head->opcode == WS_TEXT;
-    if (is_text && !is_ascii && !ws_reader_is_text(octets)) return false;
-    reader->is_text = is_text;
-    *input = slice_from(rest, octets.len);
+    ws_brief brief;
+    if (!ws_reader_is_between(reader) || !ws_brief_read(*input, &brief)) return false;
+    if (brief.payload > room || brief.payload > reader->limits->message_octets_max) return false;
+    slice octets = slice_make(out, brief.payload);
+    bool is_ascii = ws_unmask(out, input->ptr + brief.head, octets.len, brief.key, 0);
+    if (brief.is_text && !is_ascii && !ws_reader_is_text(octets)) return false;
+    reader->is_text = brief.is_text;
+    *input = slice_from(*input, brief.head + brief.payload);
     *message = octets;
     return true;
 }

@@ -32,11 +32,11 @@ enum { WS_DEFLATE_SLACK_OCTETS = 64 };
 // To begin with: zero, the limits, and head.deflates.
 typedef struct ws_reader {
     const ws_limits *limits;
-    ws_head head;  // of the frame that is read
-    uint64_t left; // octets of its payload that have not come
     bool in_payload, ended;
     bool open, is_text;      // a message has begun; what it is, also when it has just ended
     bool compressed;         // the message is; its text is for ws_reader_check to judge
+    ws_head head;            // of the frame that is read
+    uint64_t left;           // octets of its payload that have not come
     uint64_t message_octets; // as the heads that came say
     uint32_t fragments;
     ws_utf8 text;
@@ -50,7 +50,7 @@ typedef struct ws_reader {
 // Whether no octet of a message or of a frame has come that is not whole.
 static inline bool ws_reader_is_between(const ws_reader *reader)
 {
-    return !reader->open && !reader->in_payload && !reader->ended && reader->head.len == 0;
+    return (reader->open | reader->in_payload | reader->ended | reader->head.len) == 0;
 }
 
 // Reads a message of one frame that lies in the input whole and is right: it is written to out, unmasked, and *input

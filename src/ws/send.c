@@ -62,8 +62,8 @@ static bool ws_frame_copy_framed(skua_request *r, ws_opcode opcode, bool final, 
     return true;
 }
 
-static bool ws_frame_copy(skua_request *r, ws_opcode opcode, bool final, slice payload,
-                          size_t octets)
+static BASE_INLINE_ALWAYS bool ws_frame_copy(skua_request *r, ws_opcode opcode, bool final,
+                                             slice payload, size_t octets)
 {
     if (!r->carrier->table->append) return ws_frame_copy_framed(r, opcode, final, payload, octets);
     char *at = r->carrier->table->append(r, octets);

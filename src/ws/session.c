@@ -31,7 +31,7 @@ enum {
 // Rates are judged so often, and idle sockets looked for.
 static const int64_t ws_second_ns = 1000000000;
 
-_Thread_local ws_session *ws_session_told;
+_Thread_local ws_told ws_told_now;
 
 static int64_t ws_now_ns(const ws_session *s)
 {
@@ -88,7 +88,7 @@ static void ws_end_call(ws_session *s, unsigned code, slice reason)
 
 // The program is told, once, and the handle is refused from then on. Nothing is read or sent any more.
 // A message that the program is being told of stays until it has returned.
-static void ws_end(ws_session *s, unsigned code, slice reason)
+__attribute__((cold)) static void ws_end(ws_session *s, unsigned code, slice reason)
 {
     const skua_websocket_desc *desc = &s->endpoint->desc;
     if (s->state == WS_CLOSED) return;
@@ -121,7 +121,7 @@ static bool ws_send_close(ws_session *s, uint16_t code, slice reason)
     return ws_send_frame(s, WS_CLOSE, slice_make(payload, len)) == SKUA_OK;
 }
 
-void ws_fail(ws_session *s, uint16_t code, const char *reason)
+__attribute__((cold)) void ws_fail(ws_session *s, uint16_t code, const char *reason)
 {
     slice text = slice_of(reason);
     if (!s->close_is_queued) (void)ws_send_close(s, code, text);
@@ -130,7 +130,7 @@ void ws_fail(ws_session *s, uint16_t code, const char *reason)
 }
 
 // The last to leave does what could not be done while others were inside.
-void ws_session_leave_rarely(ws_session *s)
+__attribute__((cold)) void ws_session_leave_rarely(ws_session *s)
 {
     if (s->inside == 1 && s->is_broken && s->state != WS_CLOSED)
         ws_fail(s, WS_CODE_INTERNAL, "out of memory");
@@ -407,10 +407,10 @@ static void ws_message_free(ws_session *s)
     s->message = NULL;
 }
 
-// Messages and control frames are counted together.
+// Messages and control frames are counted together. They are read in the turn in which the peer was heard last.
 bool ws_is_too_fast(ws_session *s)
 {
-    int64_t now = ws_now_ns(s);
+    int64_t now = s->heard_ns;
     if (now - s->rate_from_ns >= ws_second_ns) {
         s->rate_from_ns = now;
         s->rate_count = 0;
@@ -418,16 +418,16 @@ bool ws_is_too_fast(ws_session *s)
     return ++s->rate_count > s->endpoint->desc.messages_per_second_max;
 }
 
-// Its callbacks may read on another socket that was paused.
+// Its callbacks may read on another socket that was paused: what they send on this one then needs its handle looked up.
 static BASE_INLINE_ALWAYS void ws_tell_message(ws_session *s, slice message)
 {
     const skua_websocket_desc *desc = &s->endpoint->desc;
     skua_worker *w = s->request->worker;
-    ws_session *before = ws_session_told;
     w->told = s->message;
-    ws_session_told = s;
+    ws_told_now.session = s;
+    ws_told_now.text = slice_make(s->reader.is_text ? message.ptr : NULL, message.len);
     desc->message(s->socket, message, s->reader.is_text, desc->user);
-    ws_session_told = before;
+    ws_told_now.session = NULL;
     w->told = NULL;
 }
 
@@ -521,7 +521,7 @@ static void ws_await_turn(ws_session *s)
 
 // The rest is kept until the queue is shorter: a program that answers each message is not refused then,
 // and a client that sends and does not read is held up.
-static void ws_pause(ws_session *s, slice rest)
+__attribute__((cold)) static void ws_pause(ws_session *s, slice rest)
 {
     content_pause(s->request);
     ws_want_room(s, 0);
@@ -539,21 +539,6 @@ static void ws_pause(ws_session *s, slice rest)
 static slice ws_collected(const ws_session *s)
 {
     return s->message ? slice_make(s->message->octets, s->message->len) : (slice){ 0 };
-}
-
-// Messages of one frame that have come whole, as far as there are such. Returns: whether to go on with *input.
-static bool ws_feed_whole(ws_session *s, slice *input)
-{
-    char direct[WS_DIRECT_OCTETS];
-    slice message;
-    while (input->len && ws_reader_whole(&s->reader, input, direct, sizeof direct, &message)) {
-        ws_on_whole_message(s, message);
-        if (s->state == WS_CLOSED) return false;
-        if (!ws_is_to_pause(s)) continue;
-        ws_pause(s, *input);
-        return false;
-    }
-    return input->len || !ws_reader_is_between(&s->reader);
 }
 
 // Goes on until the input is used up or the socket is closed, or pauses.
@@ -593,13 +578,21 @@ __attribute__((noinline)) static void ws_feed_parts(ws_session *s, slice input)
     }
 }
 
-static BASE_INLINE_ALWAYS void ws_feed(ws_session *s, slice input)
+// Messages of one frame that have come whole, as most do, need no more than this.
+__attribute__((noinline)) static void ws_feed(ws_session *s, slice input)
 {
-    if (ws_is_to_pause(s)) {
-        ws_pause(s, input);
-        return;
+    char direct[WS_DIRECT_OCTETS];
+    slice message;
+    while (!ws_is_to_pause(s)) {
+        if (!input.len) return;
+        if (!ws_reader_whole(&s->reader, &input, direct, sizeof direct, &message)) {
+            ws_feed_parts(s, input);
+            return;
+        }
+        ws_on_whole_message(s, message);
+        if (s->state == WS_CLOSED) return;
     }
-    if (s->endpoint->desc.receive || ws_feed_whole(s, &input)) ws_feed_parts(s, input);
+    ws_pause(s, input);
 }
 
 // Octets that came are given back as they are read: what is held still counts, and what the program was given is
@@ -607,7 +600,8 @@ static BASE_INLINE_ALWAYS void ws_feed(ws_session *s, slice input)
 static void ws_feed_counted(ws_session *s, slice input)
 {
     uint64_t came = s->octets_in;
-    ws_feed(s, input);
+    if (ws_is_to_pause(s)) ws_pause(s, input);
+    else ws_feed_parts(s, input);
     if (s->state == WS_CLOSED) return; // everything has been given back
     size_t kept = s->deflate ? 0 : (size_t)(s->octets_in - came);
     skua_content_consume(s->request, input.len - s->held_len - kept);
@@ -621,7 +615,8 @@ static void ws_feed_held(ws_session *s)
     s->held = NULL;
     s->held_len = 0;
     if (s->endpoint->desc.receive) ws_feed_counted(s, slice_make(held, len));
-    else ws_feed(s, slice_make(held, len));
+    else if (len) ws_feed(s, slice_make(held, len));
+    else ws_feed_parts(s, (slice){ 0 });
     counted_free(held);
 }
 
@@ -703,24 +698,21 @@ void ws_session_drained(skua_request *r, void *user)
     ws_session_leave(s);
 }
 
-static void ws_on_content(ws_session *s, skua_content_event event, slice octets)
+static BASE_INLINE_ALWAYS void ws_on_content(ws_session *s, slice octets)
 {
-    switch (event) {
-    case SKUA_CONTENT_DATA:
-        s->heard_ns = ws_now_ns(s);
-        if (s->endpoint->desc.receive) {
-            ws_feed_counted(s, octets);
-            return;
-        }
-        content_take(s->request, octets.len);
-        ws_feed(s, octets);
+    s->heard_ns = ws_now_ns(s);
+    if (s->endpoint->desc.receive) {
+        ws_feed_counted(s, octets);
         return;
-    case SKUA_CONTENT_END:
-        ws_end(s, WS_CODE_ABNORMAL, (slice){ 0 });
-        ws_finish(s);
-        return;
-    case SKUA_CONTENT_LOST: ws_end(s, WS_CODE_ABNORMAL, (slice){ 0 }); return;
     }
+    content_take(s->request, octets.len);
+    ws_feed(s, octets);
+}
+
+__attribute__((cold)) static void ws_on_content_end(ws_session *s, skua_content_event event)
+{
+    ws_end(s, WS_CODE_ABNORMAL, (slice){ 0 });
+    if (event == SKUA_CONTENT_END) ws_finish(s);
 }
 
 static void ws_read(skua_request *r, skua_content_event event, slice octets, void *user)
@@ -728,7 +720,8 @@ static void ws_read(skua_request *r, skua_content_event event, slice octets, voi
     (void)r;
     ws_session *s = user;
     ws_session_enter(s);
-    ws_on_content(s, event, octets);
+    if (event == SKUA_CONTENT_DATA) ws_on_content(s, octets);
+    else ws_on_content_end(s, event);
     ws_session_leave(s);
 }
 

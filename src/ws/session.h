@@ -56,7 +56,7 @@ struct ws_session {
     int64_t heard_ns;
     uint64_t crowds_at; // the queue is not looked at before so many octets have been sent
     uint64_t queued_max;
-    uint64_t messages_in, octets_in, messages_out, octets_out;
+    uint64_t messages_in, messages_out, octets_in, octets_out;
     ws_letter *waiting, *waiting_last; // messages of other threads
     ws_outgoing outgoing;
     ws_reader reader;
@@ -80,9 +80,14 @@ struct ws_session {
     slice close_reason;       // in the request's memory, also where the program is told of it
 };
 
-// The one whose message the program is being told of on this thread; NULL: none. Most messages are answered meanwhile,
-// and then its handle need not be looked up.
-extern _Thread_local ws_session *ws_session_told;
+// The message that the program is being told of on this thread. Most are answered meanwhile: then the session's handle need
+// not be looked up, and an echo need not be judged again.
+typedef struct ws_told {
+    ws_session *session; // NULL: there is none
+    slice text;          // the message, which is UTF-8; its ptr is NULL where it is no text
+} ws_told;
+
+extern _Thread_local ws_told ws_told_now;
 
 enum { WS_DIRECT_OCTETS = 4096 }; // a message in one piece, up to this, needs no memory
 

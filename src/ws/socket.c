@@ -18,6 +18,9 @@
 
 static bool ws_is_text(slice text)
 {
+    slice told = ws_told_now.text;
+    if (ws_told_now.session && text.ptr == told.ptr && text.len == told.len)
+        return true; // it has been judged as it came
     ws_utf8 state = { 0 };
     return ws_utf8_check(&state, text) == text.len && ws_utf8_is_whole(&state);
 }
@@ -60,7 +63,7 @@ __attribute__((noinline)) static skua_status ws_socket_send_any(skua_socket sock
 
 static skua_status ws_socket_send(skua_socket socket, ws_opcode opcode, slice message)
 {
-    ws_session *told = ws_session_told;
+    ws_session *told = ws_told_now.session;
     return told && told->socket.value == socket.value ? ws_send(told, opcode, message)
                                                       : ws_socket_send_any(socket, opcode, message);
 }

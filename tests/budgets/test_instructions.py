@@ -13,6 +13,7 @@ import math
 import os
 import pathlib
 import re
+import signal
 import time
 
 import pytest
@@ -65,6 +66,20 @@ def echo(server, messages, depth, octets):
         socket.send(batch)
         assert socket.connection.exactly(len(back)) == back
     socket.leave()
+
+
+def echo_of_many(server, messages, sockets, octets):
+    """So many messages of that length, one on each of so many WebSockets at a time, which the server finds together."""
+    there, back = frame(TEXT, "x" * octets), frame(TEXT, "x" * octets, masked=False)
+    all_of_them = [Socket(server, "/ws") for _ in range(sockets)]
+    for _ in range(messages // sockets):
+        os.kill(server.process.pid, signal.SIGSTOP)
+        for socket in all_of_them:
+            socket.send(there)
+        os.kill(server.process.pid, signal.SIGCONT)
+        assert all(socket.connection.exactly(len(back)) == back for socket in all_of_them)
+    for socket in all_of_them:
+        socket.leave()
 
 
 def publish(server, readings, readers, octets):
@@ -187,6 +202,12 @@ def test_statistics_cost_little(hello, tmp_path, record_property):
 ])
 def test_instructions_of_messages(installed, name, depth, octets, tmp_path, record_property):
     judge(name, [compiled(installed, "echo")], tmp_path, depth, record_property, what=octets, play=echo)
+
+
+@pytest.mark.skipif(not VALGRIND, reason="valgrind is not installed")
+def test_instructions_of_messages_that_share_a_turn(installed, tmp_path, record_property):
+    """The instructions of a turn itself are shared by those whose messages are found in it."""
+    judge("WebSocket, 16 octets, 64 in a turn", [compiled(installed, "echo")], tmp_path, 64, record_property, what=16, play=echo_of_many)
 
 
 @pytest.mark.skipif(not VALGRIND, reason="valgrind is not installed")

@@ -267,6 +267,17 @@ def test_a_message_that_is_sent_several_times(fourfold, length, cuts):
 # ---- UTF-8 (6) ----
 
 
+def test_an_echo_as_text_is_judged(fourfold):
+    """A text that is sent as it came has been judged already. What came as binary has not, however it is sent."""
+    socket = Socket(fourfold, "/ws/fourfold")
+    for octets in (b"\xff", b"a\xc3", b"\xed\xa0\x80"):
+        socket.send(frame(BINARY, octets))
+        assert [socket.message() for _ in range(3)] == [octets, octets, octets[1:]]
+    socket.send(frame(BINARY, "κ".encode()))
+    assert [socket.message() for _ in range(4)] == ["κ".encode(), "κ".encode(), "κ", "κ".encode()[1:]]
+    socket.leave()
+
+
 @pytest.mark.parametrize("text", ["κόσμε", "Hello-µ@ßöäüàá-UTF-8!!", "\ud7ff\ue000�\U00010000\U0010ffff", "\0\x7f"])
 def test_text(echo, text):
     octets = text.encode()
