@@ -336,7 +336,7 @@ typedef struct skua_tls_desc {
     // server_name: in lower case; empty if the client sent none. Valid during the call.
     // Returns: an identity with a reference that the library drops (see skua_tls_identity_ref), or
     // NULL for the default certificate. Without a default the handshake fails (alert
-    // unrecognized_name).
+    // unrecognized_name; with AWS-LC, handshake_failure).
     // Thread: the connection's worker; several workers may call it at once. It must not block.
     skua_tls_identity *(*choose)(skua_slice server_name, void *user);
     void *choose_user;
