@@ -10,6 +10,7 @@
 
 #include "io/uring.h"
 
+#include "io/uring_files.h"
 #include "io/uring_kernel.h"
 #include "base/memory.h"
 
@@ -405,6 +406,7 @@ static void uring_abandon(io_loop *loop)
     uring_complete(loop); // sockets it has accepted are among these
     kernel->dead = true;
     kernel->send_count = 0;
+    uring_files_drop_all(kernel);
     uring_close_unsubmitted(kernel);
     for (unsigned i = 0; i < URING_OPS_MAX; i++)
         kernel->ops[i].armed = false;

@@ -26,7 +26,11 @@ typedef enum uring_opcode {
 } uring_opcode;
 
 // uring_sqe.flags
-enum { URING_SQE_BUFFER_SELECT = 1 << 5, URING_SQE_SKIP_SUCCESS = 1 << 6 };
+enum {
+    URING_SQE_FIXED_FILE = 1 << 0, // fd is a place in the ring's table of files
+    URING_SQE_BUFFER_SELECT = 1 << 5,
+    URING_SQE_SKIP_SUCCESS = 1 << 6
+};
 
 // uring_sqe.ioprio of ACCEPT and RECV
 enum { URING_ACCEPT_MULTISHOT = 1 << 0, URING_RECV_MULTISHOT = 1 << 1 };
@@ -52,13 +56,17 @@ enum {
     URING_FEAT_FAST_POLL = 1 << 5,     // sockets are waited for without a thread
     URING_FEAT_EXT_ARG = 1 << 8,       // a time limit for waiting
     URING_FEAT_CQE_SKIP = 1 << 11,
+    URING_FEAT_BUNDLE = 1 << 14, // of sends; what counts here: 6.10 or later has it
 };
 
 enum { URING_ENTER_GETEVENTS = 1 << 0, URING_ENTER_EXT_ARG = 1 << 3 };
 
 enum {
+    URING_UNREGISTER_FILES = 3,
+    URING_REGISTER_FILES_UPDATE = 6,
     URING_REGISTER_PROBE = 8,
     URING_REGISTER_ENABLE_RINGS = 12,
+    URING_REGISTER_FILES2 = 13,
     URING_REGISTER_PBUF_RING = 22,
 };
 
@@ -67,6 +75,9 @@ enum { URING_SQ_CQ_OVERFLOW = 1 << 1 }; // completions wait for room
 
 // uring_cqe.flags
 enum { URING_CQE_BUFFER = 1 << 0, URING_CQE_MORE = 1 << 1, URING_CQE_BUFFER_SHIFT = 16 };
+
+// uring_files_reg.flags
+enum { URING_FILES_EMPTY = 1 << 0 };
 
 enum { URING_OFF_RINGS = 0, URING_OFF_SQES = 0x10000000 };
 
@@ -85,7 +96,10 @@ typedef struct uring_sqe {
     uint64_t user_data;
     uint16_t buf_group;
     uint16_t personality;
-    uint32_t optlen; // RECV: how many octets end a multishot
+    union {
+        uint32_t optlen;     // RECV: how many octets end a multishot
+        uint32_t file_index; // CLOSE: above a place in the ring's table of files, by one
+    };
     uint64_t addr3;
     uint64_t pad;
 } uring_sqe;
@@ -153,6 +167,22 @@ typedef struct uring_buffer_reg {
     uint64_t resv[3];
 } uring_buffer_reg;
 
+// An empty table of files.
+typedef struct uring_files_reg {
+    uint32_t count;
+    uint32_t flags;
+    uint64_t resv;
+    uint64_t descriptors, tags;
+} uring_files_reg;
+
+typedef struct uring_files_update {
+    uint32_t first;
+    uint32_t resv;
+    uint64_t descriptors; // address of as many int32_t as are told; -1: none
+} uring_files_update;
+
+_Static_assert(sizeof(uring_files_reg) == 32, "io_uring ABI");
+_Static_assert(sizeof(uring_files_update) == 16, "io_uring ABI");
 _Static_assert(sizeof(uring_sqe) == 64, "io_uring ABI");
 _Static_assert(offsetof(uring_sqe, fd) == 4, "io_uring ABI");
 _Static_assert(offsetof(uring_sqe, offset) == 8, "io_uring ABI");

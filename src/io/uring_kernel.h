@@ -16,6 +16,7 @@ enum {
     URING_VECTORS = 8,        // segments of one send
     URING_NOW_OCTETS = 32768, // that are sent at once, and not with those of other streams
     URING_HELD_BUCKETS = 256,
+    URING_FILE_SENDS = 32, // of a stream until its socket is put into the ring's table of files
     URING_MULTISHOT_OCTETS =
         5 * URING_BUFFER_OCTETS // what may come before receiving can be stopped
 };
@@ -71,6 +72,7 @@ typedef struct uring_kernel {
     pool_item sends[URING_SENDS_MAX]; // streams that send with the next submission
     uring_message messages[URING_SENDS_MAX];
     uring_held *held[URING_HELD_BUCKETS];
+    uint8_t file_sends[URING_FILES]; // by slot: see uring_files.c
 } uring_kernel;
 
 // Fills in the cancelling of what was submitted with that key. It completes only if it has found

@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -121,6 +122,21 @@ static bool uring_ring_offer_buffers(uring_ring *ring)
     return true;
 }
 
+// A kernel before 6.4 lets go of a file a second after it was taken out, and so would end
+// connections late: none of those that are too old to say so has a table. As many files as there may
+// be descriptors is what the kernel allows.
+static void uring_ring_offer_files(uring_ring *ring, uint32_t features)
+{
+    struct rlimit limit;
+    if (!(features & URING_FEAT_BUNDLE) || getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+    uring_files_reg reg = {
+        .count = limit.rlim_cur < URING_FILES ? (uint32_t)limit.rlim_cur : URING_FILES,
+        .flags = URING_FILES_EMPTY,
+    };
+    if (uring_register(ring->fd, URING_REGISTER_FILES2, &reg, sizeof reg) == 0)
+        ring->files = reg.count;
+}
+
 static bool uring_ring_has_operations(const uring_ring *ring)
 {
     static const uint8_t needed[] = { URING_POLL_ADD,     URING_SENDMSG, URING_ACCEPT,
@@ -154,6 +170,7 @@ static skua_status uring_ring_make(uring_ring *ring, const char **call)
     if (!uring_ring_map(ring, &params)) return uring_fail(call, "mmap");
     if (!uring_ring_has_operations(ring)) return uring_fail(call, "io_uring_register");
     if (!uring_ring_offer_buffers(ring)) return uring_fail(call, "io_uring_register");
+    uring_ring_offer_files(ring, params.features);
     return SKUA_OK;
 }
 
@@ -243,6 +260,21 @@ void uring_ring_give(uring_ring *ring, uint32_t id)
     buffer->id = (uint16_t)id;
     _Atomic uint16_t *tail = (_Atomic uint16_t *)(void *)&ring->buffers[0].resv;
     atomic_store_explicit(tail, ++ring->buffers_tail, memory_order_release);
+}
+
+// ---- Files ----
+
+bool uring_ring_set_file(const uring_ring *ring, uint32_t place, int fd)
+{
+    int32_t descriptor = fd;
+    uring_files_update update = { .first = place, .descriptors = (uint64_t)(uintptr_t)&descriptor };
+    return uring_register(ring->fd, URING_REGISTER_FILES_UPDATE, &update, 1) == 1;
+}
+
+void uring_ring_drop_files(uring_ring *ring)
+{
+    if (ring->files) (void)uring_register(ring->fd, URING_UNREGISTER_FILES, NULL, 0);
+    ring->files = 0;
 }
 
 // ---- Probing ----

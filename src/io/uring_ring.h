@@ -16,7 +16,8 @@ enum {
     URING_SQ_ENTRIES = 1024,
     URING_CQ_ENTRIES = 4096,
     URING_BUFFERS = 128,
-    URING_BUFFER_OCTETS = 16384
+    URING_BUFFER_OCTETS = 16384,
+    URING_FILES = 16384 // in the ring's table, at most
 };
 
 typedef struct uring_ring {
@@ -34,6 +35,7 @@ typedef struct uring_ring {
     uring_buffer *buffers; // a ring of their own
     char *octets;          // what the buffers are
     uint16_t buffers_tail;
+    uint32_t files; // places in its table of files; 0: there is none
 } uring_ring;
 
 // Opens a disabled ring with buffers, on a thread that ends with that. The thread that enables it
@@ -91,6 +93,13 @@ static inline char *uring_ring_buffer(const uring_ring *ring, uint32_t id)
 
 // Gives a buffer back to the kernel.
 void uring_ring_give(uring_ring *ring, uint32_t id);
+
+// Puts a descriptor's file into the table, or with -1 takes out what is there.  place: below files.
+// Returns: whether the kernel has done so.
+bool uring_ring_set_file(const uring_ring *ring, uint32_t place, int fd);
+
+// Gives up the table and what is in it.
+void uring_ring_drop_files(uring_ring *ring);
 
 // Whether this process can use rings: opens one, enables it and runs it once, on a thread of its
 // own.

@@ -16,6 +16,7 @@
 #include "base/assert.h"
 #include "io/disk.h"
 #include "io/transfer.h"
+#include "io/uring_files.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -210,6 +211,10 @@ static void uring_submit_send(io_loop *loop, io_stream *stream, uring_message *m
         sqe->addr = (uint64_t)(uintptr_t)&message->header;
         sqe->len = 1;
     }
+    if (uring_files_have(loop->kernel, stream)) {
+        sqe->flags = URING_SQE_FIXED_FILE;
+        sqe->fd = (int32_t)stream->item.slot;
+    }
     stream->flags |= URING_SENDS;
 }
 
@@ -257,17 +262,18 @@ enum { URING_CLOSES_AT_ONCE = 0 };
 
 // Closes with the next submission, which costs the least; at once where somebody waits for a
 // descriptor.
-static void uring_close_socket(uring_kernel *kernel, int fd)
+static void uring_close_socket(uring_kernel *kernel, const io_stream *stream)
 {
     bool at_once = URING_CLOSES_AT_ONCE || kernel->turn.paused || kernel->dead;
+    uring_files_drop(kernel, stream, at_once);
     uring_sqe *sqe = at_once ? NULL : uring_ring_submission(&kernel->ring);
     if (!sqe) {
-        (void)close(fd);
+        (void)close(stream->fd);
         return;
     }
     sqe->opcode = URING_CLOSE;
     sqe->flags = URING_SQE_SKIP_SUCCESS;
-    sqe->fd = fd;
+    sqe->fd = stream->fd;
 }
 
 void uring_close_unsubmitted(uring_kernel *kernel)
@@ -276,7 +282,7 @@ void uring_close_unsubmitted(uring_kernel *kernel)
     for (uint32_t i = atomic_load_explicit(ring->sq_head, memory_order_acquire);
          i != ring->sq_local; i++) {
         uring_sqe *sqe = &ring->sqes[i & ring->sq_mask];
-        if (sqe->opcode != URING_CLOSE) continue;
+        if (sqe->opcode != URING_CLOSE || sqe->file_index) continue;
         (void)close(sqe->fd);
         *sqe = (uring_sqe){ .opcode = URING_NOP };
     }
@@ -293,7 +299,7 @@ static void uring_close_stream(io_loop *loop, io_stream *stream)
     uring_held_drop(kernel, stream);
     if (stream->fd >= 0) {
         if (stream->flags & IO_RESETS) transfer_close_resets(stream->fd);
-        uring_close_socket(kernel, stream->fd);
+        uring_close_socket(kernel, stream);
     }
     stream->fd = -1;
     io_events_of(loop, stream)->closed(stream);
@@ -431,6 +437,7 @@ static void uring_sent(io_loop *loop, io_stream *stream, int32_t res)
         stream->flags |= IO_UNWRITABLE;
         res = 0;
     }
+    if (res > 0) uring_files_count(loop->kernel, stream);
     out_pop(stream->out, (uint64_t)res);
     turn_sent(loop, stream, (uint64_t)res);
     if (stream->flags & (IO_WANT_SEND | IO_WANT_SHUTDOWN)) io_push(loop, stream);

@@ -3,7 +3,7 @@
 // Faults that only io_uring could have. The rest is tested in test_streams and test_operations, on
 // each backend.
 
-#include "io/uring_kernel.h"
+#include "io/uring_files.h"
 #include "rig.h"
 
 #include <fcntl.h>
@@ -152,6 +152,168 @@ static void test_polls_may_enter_the_ring(void **state)
     rig_finish(&r);
 }
 
+// ---- The ring's table of files ----
+
+static void send_pieces(rig *r, peer *p, int fd, int count)
+{
+    char room[8] = "";
+    for (int i = 0; i < count; i++) {
+        size_t before = (size_t)p->sent;
+        assert_true(out_copy(&p->out, SKUA_SLICE("octets")));
+        io_send(&r->loop, &p->stream);
+        RIG_UNTIL(r, p->sent == before + 6);
+        assert_int_equal(recv(fd, room, sizeof room, 0), 6);
+        assert_memory_equal(room, "octets", 6);
+    }
+}
+
+// Of a rig with a client whose socket has just been put into the table. Skips where there is none.
+static int client_in_table(rig *r)
+{
+    if (!rig_open(r, RIG_MULTISHOT)) skip();
+    const uring_kernel *kernel = r->loop.kernel;
+    int fd = rig_client(r);
+    rig_turns(r, 3);
+    if (!kernel->ring.files) {
+        rig_close(r, r->last);
+        (void)close(fd);
+        rig_finish(r);
+        skip();
+    }
+    send_pieces(r, r->last, fd, URING_FILE_SENDS - 1);
+    assert_false(uring_files_have(kernel, &r->last->stream));
+    send_pieces(r, r->last, fd, 1);
+    assert_true(uring_files_have(kernel, &r->last->stream));
+    return fd;
+}
+
+static void expect_end(int fd)
+{
+    char octet;
+    assert_int_equal(recv(fd, &octet, 1, MSG_DONTWAIT), 0);
+    (void)close(fd);
+}
+
+// The table holds the socket, too: closing ends the connection nevertheless, at once, and whoever has the slot next
+// begins anew.
+static void test_files_are_let_go(void **state)
+{
+    (void)state;
+    rig r;
+    int fd = client_in_table(&r);
+    const uring_kernel *kernel = r.loop.kernel;
+    uint32_t slot = r.last->stream.item.slot;
+    send_pieces(&r, r.last, fd, 3);
+    rig_close(&r, r.last);
+    rig_turn(&r); // by the end of the next turn
+    expect_end(fd);
+    fd = rig_client(&r);
+    rig_turns(&r, 3);
+    assert_int_equal(r.last->stream.item.slot, slot);
+    assert_int_equal(kernel->file_sends[slot], 0);
+    send_pieces(&r, r.last, fd, URING_FILE_SENDS + 3);
+    assert_true(uring_files_have(kernel, &r.last->stream));
+    rig_close(&r, r.last);
+    rig_turn(&r);
+    expect_end(fd);
+    rig_finish(&r);
+}
+
+// Where the descriptor is closed by a system call, the table lets go by one, too.
+static void test_files_are_let_go_at_once(void **state)
+{
+    (void)state;
+    rig r;
+    int fd = client_in_table(&r);
+    uring_kernel *kernel = r.loop.kernel;
+    kernel->turn.paused = true; // somebody waits for a descriptor
+    kernel->turn.retry_ns = r.loop.now_ns + INT64_C(3600000000000);
+    rig_close(&r, r.last);
+    expect_end(fd);
+    rig_finish(&r);
+}
+
+// Its receives hold the socket until the ring is closed, and the table does not hold it any longer.
+static void test_files_of_a_ring_that_failed(void **state)
+{
+    (void)state;
+    rig r;
+    int fd = client_in_table(&r);
+    const uring_kernel *kernel = r.loop.kernel;
+    io_abandon(&r.loop);
+    assert_int_equal(kernel->ring.files, 0);
+    out_deinit(&r.last->out);
+    io_close(&r.loop, &r.last->stream);
+    assert_int_equal(io_turn(&r.loop, 0), SKUA_EIO);
+    assert_int_equal(r.closed, 1);
+    rig_finish(&r);
+    char octet;
+    assert_int_equal(recv(fd, &octet, 1, 0), 0);
+    (void)close(fd);
+}
+
+// Whatever leaves in part by the table goes on where it has stopped.
+static void test_short_sends_by_the_table(void **state)
+{
+    (void)state;
+    enum { PIECE = URING_NOW_OCTETS - 1, OCTETS = 400 * PIECE };
+    rig r;
+    int fd = client_in_table(&r);
+    peer *p = r.last;
+    uint64_t before = p->sent, full = p->full;
+    char *lent = pattern_of(OCTETS), *room = malloc(OCTETS);
+    size_t at = 0, got = 0;
+    assert_non_null(room);
+    while (got < OCTETS) {
+        if (p->out.octets == 0 && at < OCTETS) {
+            out_lend(&p->out, slice_make(lent + at, PIECE), NULL, NULL);
+            io_send(&r.loop, &p->stream);
+            at += PIECE;
+        }
+        bool is_full = p->stream.flags & IO_UNWRITABLE;
+        ssize_t n = is_full || at == OCTETS ? recv(fd, room + got, OCTETS - got, MSG_DONTWAIT) : 0;
+        if (n > 0) got += (size_t)n;
+        rig_turn(&r);
+    }
+    assert_true(p->full > full || p->sent == before + OCTETS);
+    assert_int_equal(p->sent, before + OCTETS);
+    assert_memory_equal(lent, room, OCTETS);
+    free(lent);
+    free(room);
+    rig_close(&r, p);
+    (void)close(fd);
+    rig_finish(&r);
+}
+
+// A socket that the table does not take, and any where there is no table, is sent to as before.
+static void test_files_that_are_refused(void **state)
+{
+    (void)state;
+    rig r;
+    if (!rig_open(&r, RIG_MULTISHOT)) skip();
+    uring_kernel *kernel = r.loop.kernel;
+    int fd = rig_client(&r);
+    uint32_t files = kernel->ring.files;
+    rig_turns(&r, 3);
+    kernel->ring.files = 0;
+    send_pieces(&r, r.last, fd, 2 * URING_FILE_SENDS);
+    assert_false(uring_files_have(kernel, &r.last->stream));
+    uring_ring_drop_files(&kernel->ring); // says nothing of what is not there
+    kernel->ring.files = files;
+    int ring = kernel->ring.fd;
+    kernel->file_sends[r.last->stream.item.slot] = URING_FILE_SENDS - 1;
+    kernel->ring.fd = -1;
+    uring_files_count(kernel, &r.last->stream);
+    kernel->ring.fd = ring;
+    assert_false(uring_files_have(kernel, &r.last->stream));
+    send_pieces(&r, r.last, fd, 2 * URING_FILE_SENDS);
+    assert_false(uring_files_have(kernel, &r.last->stream));
+    rig_close(&r, r.last);
+    rig_turn(&r);
+    expect_end(fd);
+    rig_finish(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -159,6 +321,11 @@ int main(void)
         cmocka_unit_test(test_many_octets_leave_at_once),
         cmocka_unit_test(test_held_octets_are_bounded),
         cmocka_unit_test(test_polls_may_enter_the_ring),
+        cmocka_unit_test(test_files_are_let_go),
+        cmocka_unit_test(test_files_are_let_go_at_once),
+        cmocka_unit_test(test_files_of_a_ring_that_failed),
+        cmocka_unit_test(test_short_sends_by_the_table),
+        cmocka_unit_test(test_files_that_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,6 +39,7 @@ static void test_layouts(void **state)
     SAME_MEMBER(uring_sqe, buf_group, io_uring_sqe, buf_group);
     SAME_MEMBER(uring_sqe, personality, io_uring_sqe, personality);
     SAME_MEMBER(uring_sqe, optlen, io_uring_sqe, file_index);
+    SAME_MEMBER(uring_sqe, file_index, io_uring_sqe, file_index);
     SAME_MEMBER(uring_cqe, user_data, io_uring_cqe, user_data);
     SAME_MEMBER(uring_cqe, res, io_uring_cqe, res);
     SAME_MEMBER(uring_cqe, flags, io_uring_cqe, flags);
@@ -85,6 +86,11 @@ static void test_layouts_of_registration(void **state)
     SAME_MEMBER(uring_buffer_reg, ring_addr, io_uring_buf_reg, ring_addr);
     SAME_MEMBER(uring_buffer_reg, ring_entries, io_uring_buf_reg, ring_entries);
     SAME_MEMBER(uring_buffer_reg, group, io_uring_buf_reg, bgid);
+    assert_int_equal(sizeof(uring_files_reg), sizeof(struct io_uring_rsrc_register));
+    SAME_MEMBER(uring_files_reg, count, io_uring_rsrc_register, nr);
+    assert_int_equal(sizeof(uring_files_update), sizeof(struct io_uring_files_update));
+    SAME_MEMBER(uring_files_update, first, io_uring_files_update, offset);
+    SAME_MEMBER(uring_files_update, descriptors, io_uring_files_update, fds);
 }
 
 static void test_numbers(void **state)
@@ -106,6 +112,7 @@ static void test_numbers(void **state)
         { "READ", URING_READ, IORING_OP_READ },
         { "SEND", URING_SEND, IORING_OP_SEND },
         { "RECV", URING_RECV, IORING_OP_RECV },
+        { "FIXED_FILE", URING_SQE_FIXED_FILE, IOSQE_FIXED_FILE },
         { "BUFFER_SELECT", URING_SQE_BUFFER_SELECT, IOSQE_BUFFER_SELECT },
         { "SKIP_SUCCESS", URING_SQE_SKIP_SUCCESS, IOSQE_CQE_SKIP_SUCCESS },
         { "ACCEPT_MULTISHOT", URING_ACCEPT_MULTISHOT, IORING_ACCEPT_MULTISHOT },
@@ -125,6 +132,9 @@ static void test_numbers(void **state)
         { "CQE_SKIP", URING_FEAT_CQE_SKIP, IORING_FEAT_CQE_SKIP },
         { "GETEVENTS", URING_ENTER_GETEVENTS, IORING_ENTER_GETEVENTS },
         { "ENTER_EXT_ARG", URING_ENTER_EXT_ARG, IORING_ENTER_EXT_ARG },
+        { "UNREGISTER_FILES", URING_UNREGISTER_FILES, IORING_UNREGISTER_FILES },
+        { "FILES_UPDATE", URING_REGISTER_FILES_UPDATE, IORING_REGISTER_FILES_UPDATE },
+        { "REGISTER_FILES2", URING_REGISTER_FILES2, IORING_REGISTER_FILES2 },
         { "REGISTER_PROBE", URING_REGISTER_PROBE, IORING_REGISTER_PROBE },
         { "ENABLE_RINGS", URING_REGISTER_ENABLE_RINGS, IORING_REGISTER_ENABLE_RINGS },
         { "PBUF_RING", URING_REGISTER_PBUF_RING, IORING_REGISTER_PBUF_RING },
