@@ -15,7 +15,7 @@ enum { RING_BUFFERS = 256, RING_BUFFER_OCTETS = 8192 };
 // Parts of io_uring that the ceiling uses and the server does not: sockets that live in a table of
 // the ring's only, by the name of direct descriptors. An operation that opens or closes one has a
 // slot where a receive has its optlen.
-enum { RING_OP_CLOSE = 19 };
+enum { RING_OP_CLOSE = 19, RING_OP_FILES_UPDATE = 20 };
 enum { RING_SQE_DIRECT = 1 << 0, RING_SQE_LINK = 1 << 2 };
 static const uint32_t ring_any_slot = UINT32_MAX;
 
