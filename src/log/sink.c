@@ -132,13 +132,12 @@ size_t sink_write(sink *s, sink_place *half, slice octets, const atomic_bool *en
     const char *begin = rest.ptr;
     s->error = 0;
     if (rest.len) sink_put(s, goes_on, end, &rest, !half, ends);
-    if (!half || (s->keeps ? atomic_load(ends) : s->error != 0)) {
-        sink_give_up(s, rest);
-        return octets.len;
-    }
-    bool is_half = s->stops_short && (goes_on || rest.ptr != begin);
-    *half = is_half ? s->end : (sink_place){ 0 };
-    return octets.len - rest.len;
+    bool is_lost = !half || (s->keeps ? atomic_load(ends) : s->error != 0);
+    bool is_half = !is_lost && s->stops_short && (goes_on || rest.ptr != begin);
+    if (half) *half = is_half ? s->end : (sink_place){ 0 };
+    if (!is_lost) return octets.len - rest.len;
+    sink_give_up(s, rest);
+    return octets.len;
 }
 
 const char *sink_why(const sink *s)

@@ -131,6 +131,55 @@ static void another_writer_begins_on_a_line_of_its_own(void **state)
     close(t.to.fd);
 }
 
+// A half line is given up once, whatever comes after it.
+static void a_pipe_that_takes_the_place_of_a_torn_file_gets_all_lines(void **state)
+{
+    (void)state;
+    torn t = torn_log();
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    assert_true(dup2(ends[1], t.to.fd) >= 0);
+    write_rest(&t);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(sink_write(&t.to, &t.half, slice_of("next\n"), &goes_on), 5);
+    ssize_t n = read(ends[0], text, sizeof text - 1);
+    assert_true(n >= 0);
+    text[n] = 0;
+    assert_string_equal(text, "third\nnext\nnext\n");
+    assert_int_equal(sink_lost(&t.to), 1);
+    close(ends[0]);
+    close(ends[1]);
+    close(t.to.fd);
+}
+
+static void lines_behind_a_half_one_are_written_at_the_end(void **state)
+{
+    (void)state;
+    const atomic_bool ends = true;
+    torn t = torn_log();
+    assert_int_equal(sink_write(&t.to, &t.half, t.rest, &ends), t.rest.len);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(sink_write(&t.to, &t.half, slice_of("next\n"), &ends), 5);
+    assert_string_equal(content(t.to.fd), "first\nsecond\nthird\nnext\nnext\n");
+    assert_int_equal(sink_lost(&t.to), 0);
+    close(t.to.fd);
+}
+
+static void what_is_given_up_at_the_end_is_joined_to_nothing(void **state)
+{
+    (void)state;
+    const atomic_bool ends = true;
+    torn t = torn_log();
+    limit_files(10);
+    assert_int_equal(sink_write(&t.to, &t.half, t.rest, &ends), t.rest.len);
+    assert_int_equal(sink_lost(&t.to), 2);
+    limit_files(RLIM_INFINITY);
+    assert_int_equal(sink_write(&t.to, &t.half, slice_of("next\n"), &ends), 5);
+    assert_string_equal(content(t.to.fd), "first\nseco\nnext\n");
+    assert_int_equal(sink_lost(&t.to), 2);
+    close(t.to.fd);
+}
+
 // Messages about the log may go to the same file, and are not kept.
 static void a_message_about_the_log_is_lost_at_once(void **state)
 {
@@ -178,6 +227,9 @@ int main(void)
         cmocka_unit_test(the_rest_of_a_half_line_does_not_go_to_another_file),
         cmocka_unit_test(the_rest_of_a_half_line_does_not_go_to_a_file_that_was_emptied),
         cmocka_unit_test(another_writer_begins_on_a_line_of_its_own),
+        cmocka_unit_test(a_pipe_that_takes_the_place_of_a_torn_file_gets_all_lines),
+        cmocka_unit_test(lines_behind_a_half_one_are_written_at_the_end),
+        cmocka_unit_test(what_is_given_up_at_the_end_is_joined_to_nothing),
         cmocka_unit_test(a_message_about_the_log_is_lost_at_once),
         cmocka_unit_test(the_end_of_somebody_elses_line_is_written_once),
     };
