@@ -111,10 +111,16 @@ struct skua_worker {
     unsigned woken;
     const parking_table *parks;    // of server/parking.c
     struct ws_streams *ws_streams; // that compress their messages; NULL: none needs any
-    void *spares[WORKER_SPARES];   // for big messages: see ws/spare.h
-    bool spares_rest;              // no message has used one since the last sweep
-    struct ws_message *told;       // the one that the program is being told of; NULL: none
-    struct topic_table *topics;    // NULL: no reader of this worker has joined a topic
+    struct {                       // ws/deflate.c's: what the sockets share of a turn
+        uint64_t inflated;         // octets in it
+        int64_t turn_ns;           // when it began
+        uint64_t round;            // begins behind a turn in which less was inflated than may be
+        int64_t round_ns;          // the turn in which the round began
+    } ws_share;
+    void *spares[WORKER_SPARES]; // for big messages: see ws/spare.h
+    bool spares_rest;            // no message has used one since the last sweep
+    struct ws_message *told;     // the one that the program is being told of; NULL: none
+    struct topic_table *topics;  // NULL: no reader of this worker has joined a topic
     // Set with topics. All that a reader has joined: it leaves them; and they are moved to its new request, or, where
     // that is NULL, to its parked socket; where both are NULL, they are left.
     void (*leave_topics)(skua_request *reader);

@@ -28,12 +28,9 @@ struct ws_deflate {
 
 enum { WS_TURN_OCTETS = 262144 }; // inflated by a worker, before other connections have their turn
 
-// Of a worker, for sockets that keep no window; and what all its sockets share of a turn.
+// Of a worker, for sockets that keep no window.
 struct ws_streams {
     unsigned sockets;
-    uint64_t inflated;     // in the turn
-    int64_t turn_ns;       // when it began
-    uint64_t round;        // begins behind a turn in which less was inflated than may be
     ws_inflater *inflater; // NULL: lent, or not needed yet
     ws_deflater *deflaters[WS_DEFLATE_WINDOWS];
 };
@@ -95,31 +92,45 @@ bool ws_deflate_pack_alone(skua_worker *w, unsigned bits, slice message, char *o
 
 // ---- A turn's share ----
 
-static struct ws_streams *share_of_turn(skua_worker *w)
+// The share outlives the sockets: those that come and leave within a turn have one in all.
+static void share_look_at_turn(skua_worker *w)
 {
-    struct ws_streams *share = w->ws_streams;
-    if (share->turn_ns == w->loop.now_ns) return share;
-    if (share->inflated < WS_TURN_OCTETS) share->round++;
-    share->inflated = 0;
-    share->turn_ns = w->loop.now_ns;
-    return share;
+    int64_t now = w->loop.now_ns;
+    if (w->ws_share.turn_ns == now) return;
+    if (w->ws_share.inflated < WS_TURN_OCTETS) {
+        w->ws_share.round++;
+        w->ws_share.round_ns = now;
+    }
+    w->ws_share.inflated = 0;
+    w->ws_share.turn_ns = now;
 }
 
 static void share_take(ws_deflate *d, size_t octets)
 {
-    struct ws_streams *share = share_of_turn(d->worker);
-    share->inflated += octets;
-    d->round = share->round;
-    d->turn_ns = share->turn_ns;
+    skua_worker *w = d->worker;
+    share_look_at_turn(w);
+    w->ws_share.inflated += octets;
+    d->round = w->ws_share.round;
+    d->turn_ns = w->ws_share.turn_ns;
+}
+
+// A new socket is treated like those that had something in the round's first turn. In a later one it waits: else others
+// would wait as long as new ones come.
+static void share_join(ws_deflate *d)
+{
+    share_look_at_turn(d->worker);
+    d->round = d->worker->ws_share.round;
+    d->turn_ns = d->worker->ws_share.round_ns;
 }
 
 // Sockets that had to wait come before those that have inflated something since, and before those that are new: else
 // some would wait as long as others keep coming.
 bool ws_deflate_has_had_its_turn(const ws_deflate *d)
 {
-    const struct ws_streams *share = share_of_turn(d->worker);
-    return share->inflated >= WS_TURN_OCTETS ||
-           (d->round == share->round && d->turn_ns != share->turn_ns);
+    skua_worker *w = d->worker;
+    share_look_at_turn(w);
+    return w->ws_share.inflated >= WS_TURN_OCTETS ||
+           (d->round == w->ws_share.round && d->turn_ns != w->ws_share.turn_ns);
 }
 
 // ---- A socket's ----
@@ -146,7 +157,7 @@ ws_deflate *ws_deflate_new(skua_worker *w, const ws_deflate_terms *terms, atomic
         d->worker = w;
         d->terms = *terms;
         d->windows = windows;
-        share_take(d, 0);
+        share_join(d);
         return d;
     }
     deflate_unreserve(windows, terms);
