@@ -9,12 +9,13 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
-enum {
-    SINK_LOOK_MS = 50,
-    SINK_STALL_MS = 1000 // how long an ending writer waits in all for a reader that does not read
-};
+enum { SINK_LOOK_MS = 50 };
+
+static const int64_t sink_stall_ns =
+    1000000000; // how long an ending writer waits in all for its reader
 
 // Returns: whether it is a regular file.
 static bool sink_look(int fd, sink_place *end)
@@ -45,18 +46,27 @@ void sink_init(sink *s, int fd)
     *s = (sink){ .fd = fd };
 }
 
+static int64_t sink_clock_ns(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
 // Whether the descriptor takes PIPE_BUF octets. A reader that has stalled must not keep the process
 // from ending, and not once for each block of lines, nor by taking a little now and then.
 // waits: until it does, while the process does not end.
 static bool sink_is_ready(sink *s, bool waits, const atomic_bool *ends)
 {
     struct pollfd poll_fd = { .fd = s->fd, .events = POLLOUT };
-    while (s->waited_ms < SINK_STALL_MS) {
-        if (poll(&poll_fd, 1, SINK_LOOK_MS) != 0) return true;
-        if (atomic_load(ends)) s->waited_ms += SINK_LOOK_MS;
-        else if (!waits) return false;
+    while (poll(&poll_fd, 1, 0) == 0) {
+        if (s->waited_ns >= sink_stall_ns) return false;
+        int64_t from_ns = sink_clock_ns();
+        bool is_ready = poll(&poll_fd, 1, SINK_LOOK_MS) != 0;
+        if (atomic_load(ends)) s->waited_ns += sink_clock_ns() - from_ns;
+        else if (!is_ready && !waits) return false;
     }
-    return poll(&poll_fd, 1, 0) != 0;
+    return true;
 }
 
 // How much is written at once. A pipe gets whole lines, so that its reader does not stall within one.
@@ -76,7 +86,7 @@ static int sink_try(sink *s, slice *octets, bool waits, const atomic_bool *ends)
     bool is_within = false;
     while (octets->len) {
         if (!s->keeps && !sink_is_ready(s, waits || is_within, ends))
-            return s->waited_ms < SINK_STALL_MS ? 0 : ETIMEDOUT;
+            return s->waited_ns < sink_stall_ns ? 0 : ETIMEDOUT;
         ssize_t n = write(s->fd, octets->ptr, sink_piece(s, *octets));
         if (n < 0 && errno != EAGAIN && errno != EINTR) return errno;
         if (n <= 0) continue;

@@ -9,6 +9,7 @@
 #include "base/slice.h"
 
 #include <stdatomic.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 // The end of a file, at some time.
@@ -20,11 +21,11 @@ typedef struct sink_place {
 
 typedef struct sink {
     int fd;
-    bool keeps;       // a regular file: lines are kept for it. Else one asks before each write
-    int waited_ms;    // for a reader, since the writer is to end
-    int error;        // the errno of the last attempt; 0: it works
-    sink_place end;   // after the last attempt
-    bool stops_short; // what was written last ends within a line
+    bool keeps;        // a regular file: lines are kept for it. Else one asks before each write
+    int error;         // the errno of the last attempt; 0: it works
+    int64_t waited_ns; // for a reader, since the writer is to end
+    sink_place end;    // after the last attempt
+    bool stops_short;  // what was written last ends within a line
     atomic_uint_fast64_t lost; // lines that were given up so far
     uint64_t lost_told;        // and when sink_lost_now was last asked
 } sink;

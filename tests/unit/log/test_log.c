@@ -440,7 +440,7 @@ static void a_reader_that_does_not_read_does_not_keep_the_process(void **state)
 
 enum { SLOW_LINES = 20000, SLOW_OCTETS_MIN = 40 * SLOW_LINES };
 
-// Takes a little, each time later than the writer looks.
+// Takes a little, each time while the writer looks whether it does.
 static void *read_slowly(void *user)
 {
     const int *fd = user;
@@ -449,7 +449,7 @@ static void *read_slowly(void *user)
     ssize_t n;
     while ((n = read(*fd, piece, sizeof piece)) > 0) {
         octets += (size_t)n;
-        nap(60);
+        nap(40);
     }
     return (void *)(uintptr_t)octets;
 }
