@@ -49,15 +49,16 @@ static void bridge_link_cleanup(void *data)
     l->events = 0;
 }
 
-// Either call may end the connection; if both are due, the other comes in the next turn.
+// Either call may end the connection; if both are due, the other comes in the next turn. Reading comes first: a store
+// that refuses what is being written says why, and closes the connection.
 static void bridge_link_ready(skua_worker *worker, int fd, unsigned events, void *user)
 {
     (void)worker, (void)fd;
     bridge_link *l = user;
     if (!l->redis) return;
-    if (events & SKUA_POLL_WRITABLE && l->events & SKUA_POLL_WRITABLE)
-        redisAsyncHandleWrite(l->redis);
-    else redisAsyncHandleRead(l->redis);
+    if (events & SKUA_POLL_READABLE || !(events & l->events & SKUA_POLL_WRITABLE))
+        redisAsyncHandleRead(l->redis);
+    else redisAsyncHandleWrite(l->redis);
 }
 
 // ---- Patience ----

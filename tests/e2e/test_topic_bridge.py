@@ -303,17 +303,19 @@ def test_a_store_that_takes_greetings_alone(launch, replies):
     store.end()
 
 
-def test_a_publication_that_the_store_never_takes(launch, folder):
-    """Its limit is lower than the bridge's: those behind it are carried, and others are told of the gap."""
+@pytest.mark.parametrize("octets", [1500000, 7900000])
+def test_a_publication_that_the_store_never_takes(launch, folder, octets):
+    """Its limit is lower than the bridge's: those behind it are carried, and others are told of the gap. The longer one is
+    refused while it is being written."""
     store = Store(folder, "--proto-max-bulk-len", "1mb")
     try:
-        here, there = (launch(numbered, "topics", env={"STORE": store.url, "MESSAGE": "2000000"}) for _ in range(2))
+        here, there = (launch(numbered, "topics", env={"STORE": store.url, "MESSAGE": "8000000"}) for _ in range(2))
         assert eventually(lambda: kinds(store).count("h") == 2)
         far = Stream(there)
-        for content in (b"before", b"x" * 1500000, b"after"):
+        for content in (b"before", b"x" * octets, b"after"):
             assert publish(here, content) == OK
         assert [far.next() for _ in range(3)] == [Event("before", "message"), Event("gap", "gap"), Event("after", "message")]
-        assert said(here, "refuses a publication of 1500000 octets") == 1
+        assert said(here, f"refuses a publication of {octets} octets") == 1
         assert counted(here, "dropped") == 1
     finally:
         store.end()
