@@ -8,6 +8,8 @@
 
 #include "io/uring_kernel.h"
 
+#ifdef __linux__
+
 // Whether the stream's socket is in the table, at the number of its slot.
 static inline bool uring_files_have(const uring_kernel *kernel, const io_stream *stream)
 {
@@ -32,5 +34,7 @@ void uring_files_drop(uring_kernel *kernel, const io_stream *stream, bool at_onc
 
 // The ring has failed: the table lets go of all of them.
 void uring_files_drop_all(uring_kernel *kernel);
+
+#endif
 
 #endif
