@@ -87,6 +87,11 @@ static skua_status uring_enter_once(io_loop *loop, int64_t timeout_ns)
     return status;
 }
 
+void uring_submit(io_loop *loop)
+{
+    (void)uring_enter_once(loop, 0);
+}
+
 // ---- Operations ----
 
 static uint64_t uring_op_key(const uring_kernel *kernel, uring_kind kind, const uring_op *entry)
@@ -394,7 +399,7 @@ static void uring_flush(io_loop *loop)
 {
     const uring_kernel *kernel = loop->kernel;
     if (kernel->ring.enabled && !kernel->dead && uring_ring_queued(&kernel->ring))
-        (void)uring_enter_once(loop, 0);
+        uring_submit(loop);
 }
 
 // The memory of an abandoned ring stays until the loop is closed, as the kernel may still write to

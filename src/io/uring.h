@@ -9,4 +9,7 @@
 // A descriptor has become free: listeners that wait for one go on.
 void uring_retry_accepts(io_loop *loop);
 
+// Submits what is queued, sends too, and waits for nothing. Nothing is called back.
+void uring_submit(io_loop *loop);
+
 #endif

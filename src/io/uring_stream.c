@@ -175,6 +175,8 @@ static bool uring_sends_now(const io_stream *stream)
            uring_sends_file(stream);
 }
 
+// Where there is no room for more, those that are queued leave. Otherwise a stream could wait for as long as each turn
+// brings as many others as there is room for.
 static void uring_send(io_loop *loop, io_stream *stream)
 {
     uring_kernel *kernel = loop->kernel;
@@ -182,11 +184,10 @@ static void uring_send(io_loop *loop, io_stream *stream)
         stream->flags &= ~(uint32_t)IO_WANT_SEND;
     } else if (!(stream->flags & URING_RECEIVES) || uring_sends_now(stream)) {
         turn_send(loop, stream);
-    } else if (kernel->send_count < URING_SENDS_MAX) {
+    } else {
+        if (kernel->send_count == URING_SENDS_MAX) uring_submit(loop);
         stream->flags |= URING_QUEUED;
         kernel->sends[kernel->send_count++] = stream->item;
-    } else {
-        turn_postpone(loop, stream);
     }
 }
 

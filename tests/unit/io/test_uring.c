@@ -77,6 +77,37 @@ static void test_many_octets_leave_at_once(void **state)
     assert_int_equal(sent_without_the_ring(URING_NOW_OCTETS), URING_NOW_OCTETS);
 }
 
+// However many streams send in a turn, none is left for the next, in which others might take its place again.
+static void test_all_that_send_leave_in_their_turn(void **state)
+{
+    (void)state;
+    rig r;
+    enum { CLIENTS = URING_SENDS_MAX + URING_SENDS_MAX / 2 };
+    static int fds[CLIENTS];
+    static peer *peers[CLIENTS];
+    if (!rig_open(&r, RIG_MULTISHOT)) skip();
+    for (int i = 0; i < CLIENTS; i++) {
+        fds[i] = rig_client(&r);
+        peers[i] = r.last;
+    }
+    rig_turns(&r, 3);
+    for (int i = 0; i < CLIENTS; i++) {
+        assert_true(out_copy(&peers[i]->out, SKUA_SLICE("octets")));
+        io_send(&r.loop, &peers[i]->stream);
+    }
+    rig_turn(&r);
+    for (int i = 0; i < CLIENTS; i++) {
+        char room[8];
+        assert_int_equal(peers[i]->sent, 6);
+        assert_int_equal(recv(fds[i], room, sizeof room, MSG_DONTWAIT), 6);
+        assert_memory_equal(room, "octets", 6);
+    }
+    rig_close_all(&r);
+    for (int i = 0; i < CLIENTS; i++)
+        (void)close(fds[i]);
+    rig_finish(&r);
+}
+
 // The octets that have come by the time receiving is stopped are limited by what one multishot may
 // bring.
 static void test_held_octets_are_bounded(void **state)
@@ -319,6 +350,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sends_not_taken),
         cmocka_unit_test(test_many_octets_leave_at_once),
+        cmocka_unit_test(test_all_that_send_leave_in_their_turn),
         cmocka_unit_test(test_held_octets_are_bounded),
         cmocka_unit_test(test_polls_may_enter_the_ring),
         cmocka_unit_test(test_files_are_let_go),
