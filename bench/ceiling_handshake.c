@@ -80,8 +80,10 @@ static void secret_take(const char *line, const char *label, uint8_t *secret)
 static void key_told(const SSL *ssl, const char *line)
 {
     tls_conn *t = SSL_get_app_data(ssl);
-    secret_take(line, "CLIENT_TRAFFIC_SECRET_0", t->keys[OPENS].secret);
-    secret_take(line, "SERVER_TRAFFIC_SECRET_0", t->keys[SEALS].secret);
+    int of_client = SSL_is_server(ssl) ? OPENS : SEALS,
+        of_server = SSL_is_server(ssl) ? SEALS : OPENS;
+    secret_take(line, "CLIENT_TRAFFIC_SECRET_0", t->keys[of_client].secret);
+    secret_take(line, "SERVER_TRAFFIC_SECRET_0", t->keys[of_server].secret);
 }
 
 static void keys_derive(tls_keys *keys)
@@ -126,6 +128,25 @@ void tls_handshakes_prepare(const char *certificate, const char *key, bool has_t
         SSL_CTX_use_certificate_chain_file(ssl, certificate) != 1 ||
         SSL_CTX_use_PrivateKey_file(ssl, key, SSL_FILETYPE_PEM) != 1)
         ceiling_die("the certificate or its key");
+}
+
+void tls_handshakes_prepare_client(void)
+{
+    SSL_CTX *ssl = SSL_CTX_new(TLS_client_method());
+    handshakes.ssl = ssl;
+    if (!ssl || !tls_labels_init(&handshakes.labels) ||
+        SSL_CTX_set_min_proto_version(ssl, TLS1_3_VERSION) != 1 ||
+        SSL_CTX_set_ciphersuites(ssl, "TLS_AES_128_GCM_SHA256") != 1)
+        ceiling_die("OpenSSL");
+    SSL_CTX_set_keylog_callback(ssl, key_told);
+}
+
+void tls_handshake_as_client(tls_conn *t, int fd)
+{
+    t->ssl = SSL_new(handshakes.ssl);
+    if (!t->ssl || !SSL_set_app_data(t->ssl, t) || !SSL_set_fd(t->ssl, fd) ||
+        SSL_connect(t->ssl) != 1)
+        ceiling_die("a handshake");
 }
 
 void tls_handshake_open(tls_conn *t)

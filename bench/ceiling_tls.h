@@ -57,6 +57,10 @@ void tls_handshakes_prepare(const char *certificate, const char *key, bool has_t
 void tls_handshake_open(tls_conn *t);
 void tls_handshake_close(tls_conn *t);
 
+// The same for a client: the handshake over a socket that blocks. It takes any certificate.
+void tls_handshakes_prepare_client(void);
+void tls_handshake_as_client(tls_conn *t, int fd);
+
 // Octets for OpenSSL to read, lent; what is left of them afterwards.
 void tls_lend(const char *octets, size_t len);
 size_t tls_lent(void);

@@ -5,8 +5,8 @@
 // It opens the connections, exchanges one message on each, prints "ready" and waits for a line. Then each connection
 // sends a message whenever its last one has come back. With publish the first connection alone sends, whenever its last
 // message has come to all of them. At the end it prints how many messages have come. Every octet that comes is
-// compared with what should; another one ends it with 1. With tls it speaks TLS 1.3 with TLS_AES_128_GCM_SHA256, and
-// takes any certificate.
+// compared with what should; another one ends it with 1. With tls it speaks TLS 1.3 (socket_client_tls.h), takes any
+// certificate, and compares the octets of one record in 16; of the others the length.
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -22,16 +22,22 @@
 #include <time.h>
 #include <unistd.h>
 #ifdef SKUA_TLS
-#include <openssl/ssl.h>
+#include "socket_client_tls.h"
+#else
+typedef struct tls_conn tls_conn;
 #endif
 
-enum { EVENTS_MAX = 512, HEAD_OCTETS_MAX = 14, INPUT_OCTETS = 262144, ANSWER_OCTETS_MAX = 1024 };
-
-typedef struct ssl_st ssl_st;
+enum {
+    LEAST_ROOM = 32768, // of a recv for records
+    EVENTS_MAX = 512,
+    HEAD_OCTETS_MAX = 14,
+    INPUT_OCTETS = 262144,
+    ANSWER_OCTETS_MAX = 1024
+};
 
 typedef struct conn {
     int fd;
-    ssl_st *ssl;      // NULL: in the clear
+    tls_conn *tls;    // NULL: in the clear
     size_t sent, got; // octets of the frame that goes, of the one that comes
 } conn;
 
@@ -44,6 +50,7 @@ static size_t frame_octets, back_octets;
 static uint64_t came;
 static int missing; // connections that the published message has yet to come to
 static bool goes_on = true;
+static bool taken_over; // from OpenSSL, over TLS
 
 enum { PATIENCE_MS = 10000 };
 
@@ -87,67 +94,21 @@ static void write_frames(size_t octets)
 
 // ---- The wire: as send and recv ----
 
+static ssize_t put(conn *c, const char *octets, size_t len)
+{
 #ifdef SKUA_TLS
-static SSL_CTX *context;
-
-static ssize_t by_tls(conn *c, int n)
-{
-    if (n > 0) return n;
-    int why = SSL_get_error(c->ssl, n);
-    if (why == SSL_ERROR_ZERO_RETURN) return 0;
-    errno = why == SSL_ERROR_WANT_READ || why == SSL_ERROR_WANT_WRITE ? EAGAIN : EPROTO;
-    return -1;
-}
-
-static void prepare_tls(void)
-{
-    context = SSL_CTX_new(TLS_client_method());
-    if (!context || !SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION) ||
-        !SSL_CTX_set_ciphersuites(context, "TLS_AES_128_GCM_SHA256"))
-        die("TLS");
-    (void)SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE);
-    (void)sigaction(SIGPIPE, &(struct sigaction){ .sa_handler = SIG_IGN }, NULL);
-}
-
-static void shake_hands(conn *c)
-{
-    c->ssl = SSL_new(context);
-    if (!c->ssl || !SSL_set_fd(c->ssl, c->fd) || SSL_connect(c->ssl) != 1) die("a handshake");
-}
-
-static ssize_t put(conn *c, const char *octets, size_t len)
-{
-    if (!c->ssl) return send(c->fd, octets, len, MSG_NOSIGNAL);
-    return by_tls(c, SSL_write(c->ssl, octets, (int)len));
-}
-
-static ssize_t take(conn *c, char *octets, size_t len)
-{
-    if (!c->ssl) return recv(c->fd, octets, len, 0);
-    return by_tls(c, SSL_read(c->ssl, octets, (int)len));
-}
-#else
-static void prepare_tls(void)
-{
-    errno = ENOTSUP;
-    die("TLS");
-}
-
-static void shake_hands(conn *c)
-{
-    (void)c;
-}
-
-static ssize_t put(conn *c, const char *octets, size_t len)
-{
+    if (c->tls) return client_tls_send(c->tls, c->fd, octets, len);
+#endif
     return send(c->fd, octets, len, MSG_NOSIGNAL);
 }
 
 static ssize_t take(conn *c, char *octets, size_t len)
 {
+#ifdef SKUA_TLS
+    if (c->tls) return client_tls_recv(c->tls, octets, len);
+#endif
     return recv(c->fd, octets, len, 0);
 }
-#endif
 
 // ---- Opening ----
 
@@ -175,7 +136,9 @@ static void open_one(conn *c)
     if (c->fd < 0 || connect(c->fd, (struct sockaddr *)&address, sizeof address)) die("connect");
     (void)setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     (void)setsockopt(c->fd, IPPROTO_TCP, TCP_CONGESTION, "reno", 4);
-    if (secure) shake_hands(c);
+#ifdef SKUA_TLS
+    if (secure) c->tls = client_tls_open(c->fd);
+#endif
     ask(c);
     if (fcntl(c->fd, F_SETFL, O_NONBLOCK)) die("fcntl");
     c->sent = frame_octets;
@@ -210,29 +173,43 @@ static void message_came(conn *c)
     if (goes_on) send_one(publishes ? conns : c);
 }
 
-static void compare(conn *c, const char *octets, size_t len)
+// octets: NULL if they are not known.
+static void compare(void *user, const char *octets, size_t len)
 {
-    while (len) {
-        size_t step = len < back_octets - c->got ? len : back_octets - c->got;
-        if (memcmp(octets, back + c->got, step) != 0) {
+    conn *c = user;
+    for (size_t at = 0, step; at < len; at += step) {
+        step = len - at < back_octets - c->got ? len - at : back_octets - c->got;
+        if (octets && memcmp(octets + at, back + c->got, step) != 0) {
             (void)fprintf(stderr, "another message came back\n");
             exit(1);
         }
-        octets += step, len -= step, c->got += step;
+        c->got += step;
         if (c->got == back_octets) message_came(c);
     }
 }
 
-static void receive(conn *c)
+// Returns: as recv. *room is set to the octets that the socket was asked for; to 0 if OpenSSL asked.
+static ssize_t receive_some(conn *c, ssize_t *room)
 {
     static char input[INPUT_OCTETS];
+#ifdef SKUA_TLS
+    *room = LEAST_ROOM;
+    if (taken_over) return client_tls_take(c->tls, c->fd, compare, c);
+#endif
+    *room = c->tls ? 0 : INPUT_OCTETS;
+    ssize_t n = take(c, input, sizeof input);
+    if (n > 0) compare(c, input, (size_t)n);
+    return n;
+}
+
+// A socket that has given less than it was asked for is heard of when it has more.
+static void receive(conn *c)
+{
     for (;;) {
-        ssize_t n = take(c, input, sizeof input);
+        ssize_t room, n = receive_some(c, &room);
         if (n == 0) die("the server has closed");
         if (n < 0 && errno != EAGAIN) die("recv");
-        if (n < 0) return;
-        compare(c, input, (size_t)n);
-        if ((size_t)n < sizeof input && !c->ssl) return;
+        if (n < room) return;
     }
 }
 
@@ -290,13 +267,26 @@ static void exchange_one(void)
     goes_on = true;
 }
 
+static void take_over(void)
+{
+#ifdef SKUA_TLS
+    for (int i = 0; secure && i < count; i++)
+        client_tls_take_over(conns[i].tls);
+#endif
+    taken_over = secure;
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 6) return 2;
     port = (int)strtol(argv[1], NULL, 10), path = argv[2], count = (int)strtol(argv[3], NULL, 10);
     publishes = argc > 6 && strcmp(argv[6], "publish") == 0;
     secure = argc > 6 && strcmp(argv[6], "tls") == 0;
-    if (secure) prepare_tls();
+#ifdef SKUA_TLS
+    if (secure) client_tls_prepare();
+#else
+    if (secure) return 2;
+#endif
     write_frames((size_t)strtol(argv[4], NULL, 10));
     conns = calloc((size_t)count, sizeof *conns);
     epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -304,6 +294,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < count; i++)
         open_one(&conns[i]);
     exchange_one();
+    take_over();
     (void)puts("ready");
     (void)fflush(stdout);
     if (getchar() == EOF) return 1;
