@@ -200,6 +200,14 @@ void turn_receive_many(io_loop *loop, io_stream *stream)
     if (turn_receives(stream)) turn_postpone(loop, stream);
 }
 
+// The owner's part of the stream and its queue are not in the processor's cache where there are many connections. They
+// come while the kernel receives.
+static inline void turn_fetch_owner(const io_stream *stream)
+{
+    __builtin_prefetch((const char *)stream + 64);
+    if (stream->out) __builtin_prefetch(stream->out);
+}
+
 // Reads of a turn are bounded, so that one fast client does not make all others wait.
 void turn_receive_some(io_loop *loop, io_stream *stream)
 {
@@ -209,6 +217,7 @@ void turn_receive_some(io_loop *loop, io_stream *stream)
             turn_postpone(loop, stream);
             return;
         }
+        turn_fetch_owner(stream);
         ssize_t n = transfer_recv(stream->fd, state->buffer, IO_RECV_OCTETS);
         if (n > 0) {
             turn_received(loop, stream, (size_t)n, IO_RECV_OCTETS);
