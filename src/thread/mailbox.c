@@ -20,13 +20,14 @@ void mailbox_leave(mailbox *box)
     atomic_fetch_sub_explicit(&box->shared.writers, 1, memory_order_release);
 }
 
+// Posting is in one order with other sequentially consistent operations of the thread (topic/delivery.c relies on it).
 bool mailbox_post(mailbox *box, mail *letter)
 {
     mail *newest = atomic_load_explicit(&box->shared.newest, memory_order_relaxed);
     do {
         letter->next = newest;
     } while (!atomic_compare_exchange_weak_explicit(&box->shared.newest, &newest, letter,
-                                                    memory_order_release, memory_order_relaxed));
+                                                    memory_order_seq_cst, memory_order_relaxed));
     return newest == NULL;
 }
 

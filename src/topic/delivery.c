@@ -159,9 +159,11 @@ bool delivery_forget(server_worker *w)
 
 // ---- On any thread ----
 
+// A publisher that finds no reader here has posted all its letters to this worker before the first reader's fence: this
+// look, the count of seats and posting are in one order for all threads.
 static bool delivery_is_wanted(const server_worker *w)
 {
-    return atomic_load_explicit(&w->shared.seats, memory_order_relaxed) > 0;
+    return atomic_load_explicit(&w->shared.seats, memory_order_seq_cst) > 0;
 }
 
 static void delivery_free(topic_letter *letters)

@@ -174,7 +174,7 @@ static unsigned topic_seats_max(const skua_request *reader)
 // Returns: false when memory ran out.
 static bool topic_seat_count(server_worker *w)
 {
-    bool is_first = atomic_fetch_add_explicit(&w->shared.seats, 1, memory_order_relaxed) == 0;
+    bool is_first = atomic_fetch_add_explicit(&w->shared.seats, 1, memory_order_seq_cst) == 0;
     if (!is_first || delivery_forget(w)) return true;
     atomic_fetch_sub_explicit(&w->shared.seats, 1, memory_order_relaxed);
     return false;
