@@ -14,7 +14,8 @@
 
 enum {
     OPENED_EACH = 16, // so many records come for one that is opened
-    TICKETS_MAX = 64, // and other records that may have come before the first of ours
+    BEFORE_MAX =
+        64, // records that may have come while they were OpenSSL's: tickets, the answer, a message
     INPUT_OCTETS = 65536
 };
 
@@ -75,11 +76,11 @@ void client_tls_take_over(tls_conn *t)
     t->keys[OPENS].sequence = UINT64_MAX;
 }
 
-// Finds the number of the first record, which tells how many tickets came before.
+// Finds the number of the first record of ours: it can be opened with that one alone.
 static void find_sequence(tls_conn *t, const char *record, size_t whole)
 {
     static char copy[INPUT_OCTETS];
-    for (uint64_t n = 0; n < TICKETS_MAX; n++) {
+    for (uint64_t n = 0; n < BEFORE_MAX; n++) {
         t->keys[OPENS].sequence = n;
         memcpy(copy, record, whole);
         if (tls_record_open(t, copy, whole) < 0) continue;

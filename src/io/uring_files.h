@@ -28,7 +28,8 @@ static inline void uring_files_count(uring_kernel *kernel, const io_stream *stre
     if (++kernel->file_sends[slot] == URING_FILE_SENDS) uring_files_put(kernel, stream);
 }
 
-// The stream's descriptor is about to be closed, which ends no connection that the table holds.
+// Takes the stream's socket out of the table before its descriptor is closed. A connection whose
+// socket is in the table does not end with its descriptor.
 // at_once: by a system call, and not with the next submission.
 void uring_files_drop(uring_kernel *kernel, const io_stream *stream, bool at_once);
 

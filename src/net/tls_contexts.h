@@ -31,9 +31,9 @@ struct tls_pair {
     tls_pair **owner; // where the owner knows it by
     tls_pair *older, *newer;
     EVP_CIPHER_CTX *contexts[TLS_DIRECTIONS];
-    uint64_t used,
-        placed;    // when it was used last, and used last before it was put where it is: in uses
-    uint8_t suite; // TLS_SUITES: none yet
+    uint64_t used;   // number of its last use
+    uint64_t placed; // what used was when the pair was put at its place in the order
+    uint8_t suite;   // TLS_SUITES: none yet
 };
 
 typedef struct tls_contexts {
@@ -55,8 +55,8 @@ void tls_contexts_deinit(tls_contexts *c);
 // Whether records of the suite can be protected here; others are left to the library's own layer.
 bool tls_contexts_have(const tls_contexts *c, tls_suite suite);
 
-// The pair of a connection, with its keys. Another connection may lose its own: one that has not been served since others
-// lost theirs, if there is one.
+// The pair of a connection, with its keys. Where there may be no more pairs, another connection loses its own, if possible one
+// that has not been served for long.
 // pair: where the connection keeps it until it is dropped. It becomes NULL when another connection
 // takes the pair, so it must not move.
 // Returns: NULL when memory ran out.

@@ -77,35 +77,76 @@ static void test_many_octets_leave_at_once(void **state)
     assert_int_equal(sent_without_the_ring(URING_NOW_OCTETS), URING_NOW_OCTETS);
 }
 
+enum { SENDERS = URING_SENDS_MAX + URING_SENDS_MAX / 2 };
+
+// Clients with streams that all send in the next turn: more than there is room for at a time.
+typedef struct senders {
+    int fds[SENDERS];
+    peer *peers[SENDERS];
+} senders;
+
+static senders senders_begin(rig *r)
+{
+    senders all;
+    for (int i = 0; i < SENDERS; i++) {
+        all.fds[i] = rig_client(r);
+        all.peers[i] = r->last;
+    }
+    rig_turns(r, 3);
+    for (int i = 0; i < SENDERS; i++) {
+        assert_true(out_copy(&all.peers[i]->out, SKUA_SLICE("octets")));
+        io_send(&r->loop, &all.peers[i]->stream);
+    }
+    return all;
+}
+
+// Each client has got its octets, once.
+static void senders_end(rig *r, const senders *all)
+{
+    for (int i = 0; i < SENDERS; i++) {
+        char room[16];
+        assert_int_equal(all->peers[i]->sent, 6);
+        assert_int_equal(recv(all->fds[i], room, sizeof room, MSG_DONTWAIT), 6);
+        assert_memory_equal(room, "octets", 6);
+    }
+    rig_close_all(r);
+    for (int i = 0; i < SENDERS; i++)
+        (void)close(all->fds[i]);
+    rig_finish(r);
+}
+
 // However many streams send in a turn, none is left for the next, in which others might take its place again.
 static void test_all_that_send_leave_in_their_turn(void **state)
 {
     (void)state;
     rig r;
-    enum { CLIENTS = URING_SENDS_MAX + URING_SENDS_MAX / 2 };
-    static int fds[CLIENTS];
-    static peer *peers[CLIENTS];
     if (!rig_open(&r, RIG_MULTISHOT)) skip();
-    for (int i = 0; i < CLIENTS; i++) {
-        fds[i] = rig_client(&r);
-        peers[i] = r.last;
-    }
-    rig_turns(&r, 3);
-    for (int i = 0; i < CLIENTS; i++) {
-        assert_true(out_copy(&peers[i]->out, SKUA_SLICE("octets")));
-        io_send(&r.loop, &peers[i]->stream);
-    }
+    senders all = senders_begin(&r);
     rig_turn(&r);
-    for (int i = 0; i < CLIENTS; i++) {
-        char room[8];
-        assert_int_equal(peers[i]->sent, 6);
-        assert_int_equal(recv(fds[i], room, sizeof room, MSG_DONTWAIT), 6);
-        assert_memory_equal(room, "octets", 6);
+    senders_end(&r, &all);
+}
+
+// The kernel may take none of them, also those that were to make room for others: they are sent again.
+static void test_none_that_sends_is_lost_or_doubled(void **state)
+{
+    (void)state;
+    rig r;
+    if (!rig_open(&r, RIG_MULTISHOT)) skip();
+    uring_kernel *kernel = r.loop.kernel;
+    senders all = senders_begin(&r);
+    int ring = kernel->ring.fd;
+    kernel->ring.fd = -1; // as good as a kernel without memory
+    assert_int_equal(io_turn(&r.loop, 0), SKUA_EIO);
+    kernel->ring.fd = ring;
+    assert_int_equal(uring_ring_queued(&kernel->ring), SENDERS);
+    uint64_t sent = 0;
+    for (int turns = 0; sent < 6 * SENDERS && turns < TURNS_MAX; turns++) {
+        rig_turn(&r);
+        sent = 0;
+        for (int i = 0; i < SENDERS; i++)
+            sent += all.peers[i]->sent;
     }
-    rig_close_all(&r);
-    for (int i = 0; i < CLIENTS; i++)
-        (void)close(fds[i]);
-    rig_finish(&r);
+    senders_end(&r, &all);
 }
 
 // The octets that have come by the time receiving is stopped are limited by what one multishot may
@@ -351,6 +392,7 @@ int main(void)
         cmocka_unit_test(test_sends_not_taken),
         cmocka_unit_test(test_many_octets_leave_at_once),
         cmocka_unit_test(test_all_that_send_leave_in_their_turn),
+        cmocka_unit_test(test_none_that_sends_is_lost_or_doubled),
         cmocka_unit_test(test_held_octets_are_bounded),
         cmocka_unit_test(test_polls_may_enter_the_ring),
         cmocka_unit_test(test_files_are_let_go),
