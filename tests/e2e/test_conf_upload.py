@@ -75,8 +75,7 @@ def served(folder):
 
 def put(server, path, content=b"", *lines):
     with server.connect() as connection:
-        connection.send(posted(path, content, *lines, method="PUT"))
-        return connection.response("PUT")
+        return connection.offer(posted(path, content, *lines, method="PUT"), "PUT")
 
 
 def delete(server, path, *lines):

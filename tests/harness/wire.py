@@ -90,6 +90,15 @@ class Connection:
         self.send(request(path, *lines, method=method, host=host))
         return self.response(method)
 
+    def offer(self, octets, method="POST"):
+        """Sends a request whose content may be refused before its end, and reads the answer. Behind a refusal the server
+        takes so much more and closes; the answer has come by then, and is read all the same (RFC 9112 section 9.5)."""
+        try:
+            self.send(octets)
+        except (BrokenPipeError, ConnectionResetError):
+            pass
+        return self.response(method)
+
     def half_close(self):
         """Sends no more: FIN in the clear, and over TLS close_notify alone."""
         self.socket.shutdown(socket.SHUT_WR)
