@@ -5,6 +5,7 @@
 #include "command/asker.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdint.h>
@@ -41,6 +42,16 @@ bool asker_open(asker *a, unsigned port)
     return all;
 }
 
+// On a socket that has a timeout, what waits is interrupted where the process is stopped and goes on.
+static ssize_t asker_receive(int fd, char *octets, size_t room)
+{
+    ssize_t n;
+    do
+        n = recv(fd, octets, room, 0);
+    while (n < 0 && errno == EINTR);
+    return n;
+}
+
 // The octets of content that have come behind the head in text[0..len), or -1 while the head has
 // not ended.
 static ssize_t asker_content_octets(const char *text, size_t len)
@@ -59,7 +70,7 @@ static ssize_t asker_read_head(int fd)
     size_t len = 0;
     ssize_t content = -1;
     while (content < 0) {
-        ssize_t n = len < sizeof text ? recv(fd, text + len, sizeof text - len, 0) : -1;
+        ssize_t n = len < sizeof text ? asker_receive(fd, text + len, sizeof text - len) : -1;
         if (n <= 0) return -1;
         len += (size_t)n;
         content = asker_content_octets(text, len);
@@ -73,7 +84,7 @@ static bool asker_read(int fd, size_t octets)
     ssize_t came = asker_read_head(fd);
     if (came < 0 || (size_t)came > octets) return false;
     for (size_t left = octets - (size_t)came; left;) {
-        ssize_t n = recv(fd, piece, left < sizeof piece ? left : sizeof piece, 0);
+        ssize_t n = asker_receive(fd, piece, left < sizeof piece ? left : sizeof piece);
         if (n <= 0) return false;
         left -= (size_t)n;
     }

@@ -3,6 +3,7 @@
 
 import os
 import re
+import signal
 import subprocess
 import time
 
@@ -79,6 +80,19 @@ def test_measures_without_io_uring(tmp_path):
         pytest.skip("io_uring is not for this build")
     assert backends["uring"] is None and backends["epoll"]
     assert "uring cannot be used" in done.stderr
+
+
+def test_it_may_be_stopped_and_go_on(tmp_path):
+    """As a shell does it, by Ctrl-Z and fg; whatever it waits for then."""
+    with subprocess.Popen([BUILD / "skua", "--self-test"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          env={**os.environ, "TMPDIR": str(tmp_path)}) as process:
+        while process.poll() is None:
+            process.send_signal(signal.SIGSTOP)
+            process.send_signal(signal.SIGCONT)
+            time.sleep(0.02)
+        said, faults = process.communicate()
+    assert process.returncode == 0, faults
+    check_choice(said)
 
 
 def test_says_where_no_files_can_be_made(tmp_path):
