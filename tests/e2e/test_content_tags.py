@@ -214,7 +214,7 @@ def test_a_change_while_it_is_hashed(served):
 
 def test_a_file_that_always_changes_is_served_without_a_tag(served):
     file = served.folder / "one" / "growing"
-    sparse(file, 64 << 20)
+    sparse(file, 256 << 20)  # so large that it changes while it is hashed, wherever this process is kept waiting
     with concurrent.futures.ThreadPoolExecutor(1) as one:
         asked = one.submit(get, served, "one.test", "/growing", method="HEAD")
         while not asked.done():

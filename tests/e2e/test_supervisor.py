@@ -99,7 +99,7 @@ def test_servers_that_crash_in_the_middle_of_reloads(server, folder):
         os.kill(coming, signal.SIGCONT)
         assert eventually(lambda coming=coming: children(server.pid) == [coming])
         assert answer(server).status == 200
-    assert server.error_text().count("another server process serves it") == 2
+    assert eventually(lambda: server.error_text().count("another server process serves it") == 2)
 
 
 def test_it_comes_back_with_what_was_read(server, folder):
