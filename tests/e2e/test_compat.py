@@ -302,9 +302,16 @@ def test_answer_after_the_timeout(compat):
 
 def test_answer_after_the_client_has_gone(compat):
     """The request can be read until it is answered; the answer goes nowhere."""
-    for path, content in (("/later/300", b"abc"), ("/beats/50", b""), ("/bulk/50", b"")) * 2:
+    def ask(path, content):
         c = compat.connect()
-        c.send(request(path, "X-Seen: seen", f"Content-Length: {len(content)}", method="POST", content=content))
+        return c.send(request(path, "X-Seen: seen", f"Content-Length: {len(content)}", method="POST", content=content))
+
+    clients = [ask("/later/1000", b"abc") for _ in range(2)]
+    assert eventually(lambda: alive(compat) == 2)
+    for c in clients:
+        c.reset()
+    for path in ("/beats/50", "/bulk/50") * 2:
+        c = ask(path, b"")
         time.sleep(0.05)
         c.reset()
     assert eventually(lambda: compat.error_text().count("compat: later, gone, same, 3") == 2)
