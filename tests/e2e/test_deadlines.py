@@ -68,11 +68,11 @@ def test_no_408_without_an_octet(launch_rules):
 
 
 def test_keep_alive_deadline(launch_rules):
-    rules = launch_rules(f"keep_alive_timeout_ns={500 * MS}")
+    rules = launch_rules(f"keep_alive_timeout_ns={1000 * MS}")
     with rules.connect() as connection:
         for _ in range(3):
             connection.get("/")
-            assert connection.silent(0.2)
+            assert connection.silent(0.4)
         data, seconds = took(connection.to_end)
         assert data == b"" and seconds < 3
 

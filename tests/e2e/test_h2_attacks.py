@@ -88,6 +88,15 @@ def test_requests_begin_later_when_the_budget_is_spent(server):
         assert time.monotonic() - began > 0.05  # 100 ms, from when it came
 
 
+def is_put_off(client):
+    """Whether the response of a request is behind two round trips that follow it. By 100 ms, it is."""
+    stream = client.open()
+    assert client.pings() and client.pings()
+    came = any(found.stream == stream for found in client.kept)
+    assert client.response(stream).status == 200
+    return not came
+
+
 WAITS = pytest.mark.parametrize("pieces, ended_in_time", [
     ([b"abc"], True), ([b"abc", b"", b"de"], True), ([b""], True), ([b"a" * 60_000], True), ([b"abc"], False), ([], False),
 ], ids=["content", "pieces", "none", "a window's", "whose end comes late", "all of which comes late"])
@@ -419,9 +428,7 @@ def test_who_cancels_often_is_not_punished(server):
         for _ in range(600):
             client.cancel(client.open("/silent"))
             assert client.get().status == 200
-        began = time.monotonic()
-        assert client.get().status == 200
-        assert time.monotonic() - began < 0.09  # it is not put off
+        assert not is_put_off(client)
 
 
 def test_who_reloads_quickly_is_not_punished(server):
@@ -468,9 +475,7 @@ def test_early_responses_cost_nothing(server):
             while not client.of(stream, HEADERS, DATA).ends:
                 pass
             client.cancel(stream, 0)
-        began = time.monotonic()
-        assert client.get().status == 200
-        assert time.monotonic() - began < 0.09
+        assert not is_put_off(client)
 
 
 def test_a_slow_handler_does_not_make_its_client_guilty(launch_rules):
@@ -495,6 +500,4 @@ def test_five_hundred_requests_in_turn_and_the_budget_is_whole(server):
         for _ in range(500):
             assert client.get().status == 200
         client.send(pairs(client, RESETS - 10))
-        began = time.monotonic()
-        assert client.get().status == 200
-        assert time.monotonic() - began < 0.09
+        assert not is_put_off(client)
