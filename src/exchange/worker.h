@@ -109,13 +109,14 @@ struct skua_worker {
     size_t parking_freed;       // octets since the system has had them back
     int64_t woken_ns;           // the turn in which so many parked ones were woken to be used
     unsigned woken;
-    const parking_table *parks;    // of server/parking.c
-    struct ws_streams *ws_streams; // that compress their messages; NULL: none needs any
-    struct {                       // ws/deflate.c's: what the sockets share of a turn
-        uint64_t inflated;         // octets in it
-        int64_t turn_ns;           // when it began
-        uint64_t round;            // begins behind a turn in which less was inflated than may be
-        int64_t round_ns;          // the turn in which the round began
+    const parking_table *parks;         // of server/parking.c
+    struct ws_streams *ws_streams;      // that compress their messages; NULL: none needs any
+    struct {                            // ws/share.c's: what the sockets share of a turn
+        uint64_t inflated;              // octets in it
+        int64_t turn_ns;                // when it began
+        struct ws_waiter *first, *last; // those that wait
+        const struct ws_waiter *served; // whose turn it is; NULL: nobody's
+        io_alarm alarm;
     } ws_share;
     void *spares[WORKER_SPARES]; // for big messages: see ws/spare.h
     bool spares_rest;            // no message has used one since the last sweep

@@ -22,11 +22,8 @@ struct ws_deflate {
     ws_deflater *deflater;  // of the socket's; NULL: not needed yet
     ws_inflater *inflater;  // of the socket's, or lent by the worker while a message comes
     uint64_t inflated;
-    uint64_t round;  // of the worker's, in which it inflated last, or began
-    int64_t turn_ns; // when that turn began
+    ws_waiter waiter;
 };
-
-enum { WS_TURN_OCTETS = 262144 }; // inflated by a worker, before other connections have their turn
 
 // Of a worker, for sockets that keep no window.
 struct ws_streams {
@@ -90,49 +87,6 @@ bool ws_deflate_pack_alone(skua_worker *w, unsigned bits, slice message, char *o
     return true;
 }
 
-// ---- A turn's share ----
-
-// The share outlives the sockets: those that come and leave within a turn have one in all.
-static void share_look_at_turn(skua_worker *w)
-{
-    int64_t now = w->loop.now_ns;
-    if (w->ws_share.turn_ns == now) return;
-    if (w->ws_share.inflated < WS_TURN_OCTETS) {
-        w->ws_share.round++;
-        w->ws_share.round_ns = now;
-    }
-    w->ws_share.inflated = 0;
-    w->ws_share.turn_ns = now;
-}
-
-static void share_take(ws_deflate *d, size_t octets)
-{
-    skua_worker *w = d->worker;
-    share_look_at_turn(w);
-    w->ws_share.inflated += octets;
-    d->round = w->ws_share.round;
-    d->turn_ns = w->ws_share.turn_ns;
-}
-
-// A new socket is treated like those that had something in the round's first turn. In a later one it waits: else others
-// would wait as long as new ones come.
-static void share_join(ws_deflate *d)
-{
-    share_look_at_turn(d->worker);
-    d->round = d->worker->ws_share.round;
-    d->turn_ns = d->worker->ws_share.round_ns;
-}
-
-// Sockets that had to wait come before those that have inflated something since, and before those that are new: else
-// some would wait as long as others keep coming.
-bool ws_deflate_has_had_its_turn(const ws_deflate *d)
-{
-    skua_worker *w = d->worker;
-    share_look_at_turn(w);
-    return w->ws_share.inflated >= WS_TURN_OCTETS ||
-           (d->round == w->ws_share.round && d->turn_ns != w->ws_share.turn_ns);
-}
-
 // ---- A socket's ----
 
 bool ws_deflate_reserve(atomic_size_t *windows, size_t octets, size_t most)
@@ -157,7 +111,6 @@ ws_deflate *ws_deflate_new(skua_worker *w, const ws_deflate_terms *terms, atomic
         d->worker = w;
         d->terms = *terms;
         d->windows = windows;
-        share_join(d);
         return d;
     }
     deflate_unreserve(windows, terms);
@@ -168,6 +121,7 @@ ws_deflate *ws_deflate_new(skua_worker *w, const ws_deflate_terms *terms, atomic
 void ws_deflate_free(ws_deflate *d)
 {
     if (!d) return;
+    ws_share_leave(d->worker, &d->waiter);
     ws_deflater_close(d->deflater);
     if (d->terms.client_keeps) ws_inflater_close(d->inflater);
     else streams_take_back(d->worker, d->inflater);
@@ -225,7 +179,7 @@ ws_unpacked ws_deflate_unpack(ws_deflate *d, slice *input, char *out, size_t roo
     if (begun != WS_UNPACKED_ALL) return begun;
     ws_inflated result = ws_inflater_run(d->inflater, input, out, room, octets);
     d->inflated += *octets;
-    share_take(d, *octets);
+    ws_share_use(d->worker, *octets);
     switch (result) {
     case WS_INFLATED_ALL: return WS_UNPACKED_ALL;
     case WS_INFLATED_MORE: return WS_UNPACKED_MORE;
@@ -238,6 +192,16 @@ ws_unpacked ws_deflate_unpack(ws_deflate *d, slice *input, char *out, size_t roo
 uint64_t ws_deflate_octets(const ws_deflate *d)
 {
     return d->inflated;
+}
+
+bool ws_deflate_is_to_wait(const ws_deflate *d)
+{
+    return ws_share_is_for_others(d->worker, &d->waiter);
+}
+
+bool ws_deflate_await(ws_deflate *d, ws_turn_fn *turn, void *user)
+{
+    return ws_share_await(d->worker, &d->waiter, turn, user);
 }
 
 bool ws_deflate_borrows(const ws_deflate *d)
@@ -330,10 +294,16 @@ uint64_t ws_deflate_octets(const ws_deflate *d)
     return 0;
 }
 
-bool ws_deflate_has_had_its_turn(const ws_deflate *d)
+bool ws_deflate_is_to_wait(const ws_deflate *d)
 {
     (void)d;
     return false;
+}
+
+bool ws_deflate_await(ws_deflate *d, ws_turn_fn *turn, void *user)
+{
+    (void)d, (void)turn, (void)user;
+    return true;
 }
 
 bool ws_deflate_borrows(const ws_deflate *d)

@@ -9,6 +9,7 @@
 
 #include "exchange/worker.h"
 #include "http/ws_deflate.h"
+#include "ws/share.h"
 
 typedef struct ws_deflate ws_deflate;
 
@@ -62,9 +63,12 @@ ws_unpacked ws_deflate_unpack(ws_deflate *d, slice *input, char *out, size_t roo
 // How many octets the message that is coming has been inflated to.
 uint64_t ws_deflate_octets(const ws_deflate *d);
 
-// Whether the worker's sockets have inflated so much in this turn of the loop that the rest is for the next, or the
-// socket is to wait for others that had to.
-bool ws_deflate_has_had_its_turn(const ws_deflate *d);
+// Whether the worker's sockets have inflated so much in this turn of the loop that the rest is for the next, or others
+// have waited for that longer.
+bool ws_deflate_is_to_wait(const ws_deflate *d);
+
+// Waits to inflate: as ws_share_await.
+bool ws_deflate_await(ws_deflate *d, ws_turn_fn *turn, void *user);
 
 // Whether a message that comes holds a stream of the worker's.
 bool ws_deflate_borrows(const ws_deflate *d);

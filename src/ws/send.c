@@ -262,7 +262,7 @@ skua_status ws_send(ws_session *s, ws_opcode opcode, slice message)
 
 bool ws_is_inflated_enough(const ws_session *s)
 {
-    return s->state == WS_OPEN && (ws_owes_much(s) || ws_deflate_has_had_its_turn(s->deflate));
+    return s->state == WS_OPEN && (ws_owes_much(s) || ws_deflate_is_to_wait(s->deflate));
 }
 
 // Whether the queue has grown so long that a client which does not read is held up.

@@ -511,12 +511,14 @@ static void ws_on_message_octets(ws_session *s, slice *input, char *direct, slic
     s->message->len += room;
 }
 
-// Octets that were too many for this turn are gone on with in the next. The loop may come back several times before.
+static void ws_has_its_turn(void *user);
+
+// Octets that were too many for this turn are gone on with in a later one.
 static void ws_await_turn(ws_session *s)
 {
     if (!s->deflate || s->state != WS_OPEN || !s->request->paused) return;
-    if (ws_deflate_has_had_its_turn(s->deflate))
-        s->request->carrier->table->kick(s->request->carrier);
+    if (ws_deflate_is_to_wait(s->deflate) && !ws_deflate_await(s->deflate, ws_has_its_turn, s))
+        s->is_broken = true;
 }
 
 // The rest is kept until the queue is shorter: a program that answers each message is not refused then,
@@ -689,13 +691,18 @@ static void ws_call_is_over(ws_session *s)
 const ws_call_hooks ws_session_call_hooks = { .has_room = ws_call_has_room_again,
                                               .has_returned = ws_call_is_over };
 
-void ws_session_drained(skua_request *r, void *user)
+static void ws_has_its_turn(void *user)
 {
-    (void)r;
     ws_session *s = user;
     ws_session_enter(s);
     if (s->state != WS_CLOSED) ws_go_on(s);
     ws_session_leave(s);
+}
+
+void ws_session_drained(skua_request *r, void *user)
+{
+    (void)r;
+    ws_has_its_turn(user);
 }
 
 static BASE_INLINE_ALWAYS void ws_on_content(ws_session *s, slice octets)
