@@ -174,6 +174,30 @@ def test_the_sender_is_left_out_on_its_own_machine_alone(machines):
     assert sender.message() == "reply"
 
 
+@pytest.mark.of_http1("WebSockets of this client are opened by Upgrade")
+def test_names_of_any_octets(machines):
+    """They are carried octet for octet, or refused."""
+    servers = machines(3)
+    names = [bytes(range(255)), b"\0", b"\0\0", b"\r\n$1\r\n*", b"\xff" * 255, b" ", b"'\"\\"]
+    readers = [member(server, "other") for server in servers]
+    for reader in readers:
+        for name in names:
+            reader.send(frame(BINARY, b"join  " + name))
+        reader.send(frame(BINARY, b"join  ")).send(frame(BINARY, b"join  " + b"x" * 256))
+        assert messages(reader, len(names)) == ["no error"] * len(names)
+        assert messages(reader, 2) == ["not of the documented form"] * 2
+    wanted = sorted(f"{at} {number}" for at in range(3) for number in range(len(names)))
+    for at, server in enumerate(servers):
+        for number, name in enumerate(names):
+            with server.connect() as connection:
+                connection.send(posted("/named", bytes([len(name)]) + name + f"{at} {number}".encode()))
+                assert connection.response().content == OK
+    for reader in readers:
+        assert sorted(messages(reader, len(wanted))) == wanted
+    publish(servers[0], "last", "other")
+    assert [reader.message() for reader in readers] == ["last"] * 3
+
+
 def test_a_database_and_a_password(launch, folder):
     store = Store(folder, "--requirepass", "p@ss:w/rd")
     try:

@@ -94,6 +94,24 @@ static void collect_publication(skua_request *request, void *user)
     must(skua_content_collect(request, 32 << 20, on_publish, NULL));
 }
 
+// POST /named: the content is the length of a topic's name in one octet, the name, and the message.
+static void on_named(skua_request *request, skua_status status, skua_slice content, void *user)
+{
+    (void)user;
+    if (status || !content.len) return;
+    size_t len = (unsigned char)content.ptr[0];
+    if (len >= content.len) len = content.len - 1;
+    const skua_publication what = { .octets = { content.ptr + 1 + len, content.len - 1 - len } };
+    status = skua_topic_publish(server, (skua_slice){ content.ptr + 1, len }, &what);
+    skua_respond_text(request, 200, skua_status_text(status));
+}
+
+static void collect_named(skua_request *request, void *user)
+{
+    (void)user;
+    must(skua_content_collect(request, 65536, on_named, NULL));
+}
+
 typedef struct flood {
     skua_slice room;
     int64_t count, octets;
@@ -198,6 +216,7 @@ int main(int argc, char **argv)
     must(skua_websocket(server, "GET /close/{room}", &live));
     must(skua_route(server, "GET /events/{room}", on_events, NULL));
     must(skua_route(server, "POST /publish/{room}", collect_publication, NULL));
+    must(skua_route(server, "POST /named", collect_named, NULL));
     must(skua_route_blocking(server, "POST /flood/{room}", on_flood, NULL));
     must(skua_route(server, "GET /stats", skua_respond_stats, NULL));
     bridge_topics();
