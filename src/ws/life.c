@@ -11,6 +11,23 @@
 #include "ws/call.h"
 #include "ws/send.h"
 
+// ---- A blocking function ----
+
+static void ws_call_has_room_again(ws_session *s)
+{
+    ws_session_drained(s->request, s);
+}
+
+static void ws_call_is_over(ws_session *s)
+{
+    ws_session_enter(s);
+    ws_session_close(s, WS_CODE_NORMAL, (slice){ 0 });
+    ws_session_leave(s);
+}
+
+static const ws_call_hooks ws_session_call_hooks = { .has_room = ws_call_has_room_again,
+                                                     .has_returned = ws_call_is_over };
+
 // ---- The beginning ----
 
 void ws_session_begin(ws_session *s, skua_request *r, const ws_endpoint *endpoint, ws_slot *slot)

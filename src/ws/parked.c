@@ -200,7 +200,7 @@ void ws_parked_lose(ws_parked *p, skua_worker *w)
 
 void ws_unparked_give_up(skua_request *r)
 {
-    if (r->is_socket && r->reader) ws_session_look(r->reader_user);
+    if (r->is_socket && r->reader) ws_session_look_last(r->reader_user);
 }
 
 void ws_unparked_shed(skua_request *r)

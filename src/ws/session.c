@@ -25,11 +25,14 @@
 
 enum {
     WS_TRUSTED_OCTETS = 4096, // what a frame's head promises is allocated at once up to this
+    WS_LOOKS_MAX = 100,       // for what is to be read, before it is not waited for any more
     WS_LOG_OCTETS = 200
 };
 
 // Rates are judged so often, and idle sockets looked for.
 static const int64_t ws_second_ns = 1000000000;
+
+static const int64_t ws_look_again_ns = 10000000;
 
 _Thread_local ws_told ws_told_now;
 
@@ -141,14 +144,7 @@ __attribute__((cold)) void ws_session_leave_rarely(ws_session *s)
     counted_free(s);
 }
 
-// ---- Time ----
-
-static void ws_alarm_fired(io_alarm *alarm, void *user);
-
-static int64_t ws_earlier(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
+// ---- When something is due ----
 
 // Octets that the carrier has let go of.
 static uint64_t ws_left_octets(const ws_session *s)
@@ -166,6 +162,11 @@ static bool ws_close_is_leaving(const ws_session *s)
 static int64_t ws_window_ns(const ws_session *s)
 {
     return worker_config(s->request->worker)->rate_window_ns;
+}
+
+static int64_t ws_earlier(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
 }
 
 static int64_t ws_ping_at(const skua_websocket_desc *desc, int64_t heard_ns, int64_t pinged_ns)
@@ -193,14 +194,6 @@ static uint64_t ws_message_octets(const ws_session *s)
     return s->message ? s->message->len : ws_deflate_octets(s->deflate);
 }
 
-// Tells the program that this side closes the socket: by the alarm, and so never inside its own call that does.
-static void ws_tell_closing(ws_session *s)
-{
-    const skua_websocket_desc *desc = &s->endpoint->desc;
-    s->owes_closing = false;
-    desc->closing(s->socket, s->close_code, s->close_reason, desc->user);
-}
-
 int64_t ws_session_due_ns(const ws_session *s)
 {
     if (s->owes_closing) return ws_now_ns(s);
@@ -209,15 +202,31 @@ int64_t ws_session_due_ns(const ws_session *s)
     return ws_holds_message(s) ? ws_earlier(due, s->window_ns + ws_window_ns(s)) : due;
 }
 
-void ws_session_arm(ws_session *s)
+// ---- The alarm ----
+
+static void ws_alarm_fired(io_alarm *alarm, void *user)
 {
-    int64_t due = ws_session_due_ns(s);
+    (void)user;
+    ws_session_look((ws_session *)(void *)((char *)alarm - offsetof(ws_session, alarm)));
+}
+
+static void ws_arm_at(ws_session *s, int64_t due)
+{
     io_alarms *alarms = &s->request->worker->loop.alarms;
     io_alarm_unset(alarms, &s->alarm);
     s->armed_ns = due;
     s->alarm.fired = ws_alarm_fired;
     if (due != INT64_MAX && io_alarm_set(alarms, &s->alarm, due)) s->is_broken = true;
 }
+
+void ws_session_arm(ws_session *s)
+{
+    ws_arm_at(s, ws_session_due_ns(s));
+}
+
+// ---- A peer that is late ----
+
+static const char ws_slow_message[] = "a message that comes too slowly";
 
 // A close that the peer has not answered, or one to a peer that has gone, is not waited for.
 static void ws_give_up(ws_session *s, const char *reason)
@@ -240,36 +249,73 @@ static bool ws_moves_slowly(ws_session *s, int64_t now, uint64_t moved)
     return false;
 }
 
-// Nothing is heard of a client that is not read. Whether it takes what waits for it is the carrier's to
-// judge.
+// Returns: in which way the peer is late by now; NULL: in none. Whether it takes what waits for it, while our close does not,
+// is the carrier's to judge.
+static const char *ws_lapse_at(ws_session *s, int64_t now)
+{
+    const skua_websocket_desc *desc = &s->endpoint->desc;
+    if (s->state == WS_CLOSING && now >= s->close_by_ns) return "the close was not answered";
+    if (ws_close_is_leaving(s) && ws_moves_slowly(s, now, ws_left_octets(s)))
+        return "too slow to take what was sent";
+    if (s->state != WS_OPEN) return NULL;
+    // its memory would be held for as long as the client likes
+    if (ws_holds_message(s) && ws_moves_slowly(s, now, ws_message_octets(s)))
+        return ws_slow_message;
+    bool is_silent = desc->idle_timeout_ns > 0 && now - s->heard_ns >= desc->idle_timeout_ns;
+    return is_silent ? "silent for too long" : NULL;
+}
+
+static void ws_end_for(ws_session *s, const char *lapse)
+{
+    if (lapse == ws_slow_message) ws_fail(s, WS_CODE_POLICY, lapse);
+    else ws_give_up(s, lapse);
+}
+
+// Input may be just what was waited for. It is read in one of the next turns.
+static bool ws_reads_first(ws_session *s, int64_t now)
+{
+    const skua_request *r = s->request;
+    if (s->looks == WS_LOOKS_MAX) return false;
+    if (!io_has_input(&r->worker->loop, r->carrier->session->link.stream)) return false;
+    s->looks++;
+    ws_arm_at(s, now + ws_look_again_ns);
+    return true;
+}
+
+// Nothing is heard of a client that is not read; and one that was not pinged when it was due had no cause to say
+// anything since.
+static void ws_excuse(ws_session *s, int64_t now)
+{
+    const skua_websocket_desc *desc = &s->endpoint->desc;
+    bool is_read = !s->request->paused && !content_is_blocked(s->request);
+    bool was_asked = desc->ping_ns <= 0 || s->pinged_ns > s->heard_ns;
+    if (!is_read) s->heard_ns = now;
+    else if (!was_asked && now - s->heard_ns > desc->ping_ns) s->heard_ns = now - desc->ping_ns;
+    if (!is_read && s->state == WS_OPEN) s->window_ns = now;
+}
+
+// ---- The look ----
+
+// Tells the program that this side closes the socket: by the alarm, and so never inside its own call that does.
+static void ws_tell_closing(ws_session *s)
+{
+    const skua_websocket_desc *desc = &s->endpoint->desc;
+    s->owes_closing = false;
+    desc->closing(s->socket, s->close_code, s->close_reason, desc->user);
+}
+
 static void ws_look(ws_session *s, int64_t now)
 {
     const skua_websocket_desc *desc = &s->endpoint->desc;
     if (s->owes_closing) ws_tell_closing(s);
     if (s->state == WS_CLOSED) return;
-    if (s->request->paused || content_is_blocked(s->request)) {
-        s->heard_ns = now;
-        if (s->state == WS_OPEN) s->window_ns = now;
-    }
-    if (s->state == WS_CLOSING && now >= s->close_by_ns) {
-        ws_give_up(s, "the close was not answered");
+    ws_excuse(s, now);
+    const char *lapse = ws_lapse_at(s, now);
+    if (lapse) {
+        if (!ws_reads_first(s, now)) ws_end_for(s, lapse);
         return;
     }
-    if (ws_close_is_leaving(s) && ws_moves_slowly(s, now, ws_left_octets(s))) {
-        ws_give_up(s, "too slow to take what was sent");
-        return;
-    }
-    // its memory would be held for as long as the client likes
-    if (s->state == WS_OPEN && ws_holds_message(s) &&
-        ws_moves_slowly(s, now, ws_message_octets(s))) {
-        ws_fail(s, WS_CODE_POLICY, "a message that comes too slowly");
-        return;
-    }
-    if (s->state == WS_OPEN && desc->idle_timeout_ns > 0 &&
-        now - s->heard_ns >= desc->idle_timeout_ns) {
-        ws_give_up(s, "silent for too long");
-        return;
-    }
+    s->looks = 0;
     if (s->state == WS_OPEN && now >= s->ends_ns) {
         ws_session_close(s, WS_CODE_GOING_AWAY, SKUA_SLICE("open for as long as it may be"));
         return;
@@ -289,10 +335,10 @@ void ws_session_look(ws_session *s)
     ws_session_leave(s);
 }
 
-static void ws_alarm_fired(io_alarm *alarm, void *user)
+void ws_session_look_last(ws_session *s)
 {
-    (void)user;
-    ws_session_look((ws_session *)(void *)((char *)alarm - offsetof(ws_session, alarm)));
+    s->looks = WS_LOOKS_MAX;
+    ws_session_look(s);
 }
 
 // ---- Closing ----
@@ -673,23 +719,6 @@ void ws_session_resume(ws_session *s)
     s->is_paused = false;
     ws_resume_soon(s);
 }
-
-static void ws_call_has_room_again(ws_session *s)
-{
-    ws_session_enter(s);
-    ws_go_on(s);
-    ws_session_leave(s);
-}
-
-static void ws_call_is_over(ws_session *s)
-{
-    ws_session_enter(s);
-    ws_session_close(s, WS_CODE_NORMAL, (slice){ 0 });
-    ws_session_leave(s);
-}
-
-const ws_call_hooks ws_session_call_hooks = { .has_room = ws_call_has_room_again,
-                                              .has_returned = ws_call_is_over };
 
 static void ws_has_its_turn(void *user)
 {

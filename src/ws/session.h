@@ -50,6 +50,7 @@ struct ws_session {
     bool owes_closing;    // the program is to be told that this side closes it
     uint8_t pong_len;
     bool has_begun;      // open has returned
+    uint8_t looks;       // by the alarm, while there was something to read first
     uint16_t close_code; // of our close, as long as that waits
     unsigned rate_count;
     int64_t rate_from_ns; // frames are counted for a second from then
@@ -105,8 +106,12 @@ static inline void ws_session_leave(ws_session *s)
     else s->inside--;
 }
 
-// Does what is due by now.
+// Does what is due by now. An alarm comes behind a turn of the loop, which may not have heard of everybody if the worker
+// was busy before: so nobody is given up while there is something to read.
 void ws_session_look(ws_session *s);
+
+// The same, and nothing that may have come is read before.
+void ws_session_look_last(ws_session *s);
 
 // Makes it the reader of its request's tunnel, and one of the worker's; takes it from among these.
 void ws_session_attach(ws_session *s, skua_request *r);
@@ -147,9 +152,6 @@ void ws_session_consume(ws_session *s, size_t n);
 // Stops reading, and goes on with it in a later turn.
 void ws_session_pause(ws_session *s);
 void ws_session_resume(ws_session *s);
-
-// For its blocking function.
-extern const struct ws_call_hooks ws_session_call_hooks;
 
 // There is room in the queue again: skua_drained_fn.
 void ws_session_drained(skua_request *r, void *user);
