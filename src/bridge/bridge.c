@@ -116,7 +116,9 @@ void bridge_go_away(topic_bridge *b, const char *reason)
 
 static void bridge_lost(void *user, const char *reason)
 {
-    bridge_go_away(user, reason);
+    topic_bridge *b = user;
+    if (b->reader.unasked.is_long) bridge_receiving_shorten(b);
+    bridge_go_away(b, reason);
 }
 
 // ---- The server ----
@@ -138,6 +140,7 @@ static void bridge_begin(server_relay *relay, skua_worker *w)
     b->worker = w;
     b->begun_ns = skua_worker_now_ns(w);
     b->last[0] = 0;
+    b->entries_max = 0;
     b->last_is_entry = b->gap_due = b->owes_count = b->told_away = b->told_ignored = false;
     b->attempts = b->refusals = 0;
     b->lookup = (bridge_lookup){ .host = b->url.host, .done = bridge_found, .user = b };

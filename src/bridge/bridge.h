@@ -13,10 +13,7 @@
 
 #ifdef SKUA_REDIS
 
-enum {
-    BRIDGE_STREAM_ID_OCTETS = 48, // of an entry, as the store writes it
-    BRIDGE_LINE_OCTETS = 512      // of the log
-};
+enum { BRIDGE_LINE_OCTETS = 512 }; // of the log
 
 typedef enum bridge_state {
     BRIDGE_IS_OFF,  // the worker does not turn
@@ -51,6 +48,7 @@ typedef struct topic_bridge {
     char instance[BRIDGE_INSTANCE_OCTETS + 1];
     char last[BRIDGE_STREAM_ID_OCTETS]; // entry that was read last; empty: not known yet
     bool last_is_entry;                 // and not only a time
+    size_t entries_max;                 // of a reply, as more were too long; 0: as usual
     bool gap_due;                       // readers are to be told that something is missing
     bool owes_count;                    // others are to be told how far the numbers have come
     bool told_away, told_ignored;       // by the log

@@ -7,10 +7,18 @@
 
 #ifdef SKUA_REDIS
 
+#include "io/transfer.h"
+
 #include <errno.h>
 #include <fcntl.h>
+#include <hiredis/sds.h>
 #include <poll.h>
 #include <stdio.h>
+
+static void bridge_link_fail(bridge_link *l, const char *reason)
+{
+    l->lost(l->user, reason);
+}
 
 // ---- What hiredis waits for ----
 
@@ -59,20 +67,31 @@ static void bridge_link_ready(skua_worker *worker, int fd, unsigned events, void
     if (events & SKUA_POLL_READABLE || !(events & l->events & SKUA_POLL_WRITABLE))
         redisAsyncHandleRead(l->redis);
     else redisAsyncHandleWrite(l->redis);
+    if (l->redis && bridge_unasked_is_long(&l->unasked, l->redis->c.reader))
+        bridge_link_fail(l, l->unasked.why);
 }
 
 // ---- Patience ----
 
-static void bridge_link_fail(bridge_link *l, const char *reason)
+// Octets that have come, and that the store's machine has taken. What frames strings is not counted when they are complete.
+static int64_t bridge_link_octets(const bridge_link *l)
 {
-    l->lost(l->user, reason);
+    const redisReader *reader = l->redis->c.reader;
+    uint64_t unsent = sdslen(l->redis->c.obuf) + transfer_unsent_of(l->redis->c.fd);
+    uint64_t came = l->unasked.octets_before + l->unasked.octets + reader->len - reader->pos;
+    return (int64_t)(came + l->asked_octets - unsent);
 }
 
+static bool bridge_link_watch(bridge_link *l);
+
+// On a slow network a long publication takes its time, both ways.
 static void bridge_link_too_late(skua_worker *worker, void *user)
 {
     (void)worker;
     bridge_link *l = user;
-    if (l->redis) bridge_link_fail(l, "it does not reply");
+    if (!l->redis) return;
+    if (bridge_link_octets(l) - l->moved < BRIDGE_MOVES_OCTETS || !bridge_link_watch(l))
+        bridge_link_fail(l, "it does not reply");
 }
 
 // Returns: false when there is no memory for a timer.
@@ -81,6 +100,7 @@ static bool bridge_link_watch(bridge_link *l)
     skua_timer_stop(l->patience);
     l->patience = (skua_timer){ 0 };
     if (!l->asked) return true;
+    l->moved = bridge_link_octets(l);
     return skua_timer_start(l->worker, l->patience_ns, 0, bridge_link_too_late, l, &l->patience) ==
            SKUA_OK;
 }
@@ -115,6 +135,7 @@ bool bridge_link_ask(bridge_link *l, const slice *words, size_t count,
     for (size_t i = 0; i < count; i++) {
         texts[i] = words[i].len ? words[i].ptr : "";
         lengths[i] = words[i].len;
+        l->asked_octets += words[i].len;
     }
     union {
         const bridge_question *given;
@@ -211,6 +232,7 @@ bool bridge_link_open(bridge_link *l, skua_worker *worker, const char *address)
                                                : redisAsyncConnect(address, (int)l->url->port);
     l->worker = worker;
     l->asked = 0;
+    l->asked_octets = 0;
     l->events = 0;
     if (!redis || redis->err || !bridge_link_attach(l, redis)) {
         if (redis) redisAsyncFree(redis);

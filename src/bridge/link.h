@@ -12,7 +12,11 @@
 
 #include <hiredis/async.h>
 
-enum { BRIDGE_COMMAND_WORDS_MAX = 24 };
+enum {
+    BRIDGE_COMMAND_WORDS_MAX = 24,
+    BRIDGE_MOVES_OCTETS =
+        65536 // to the store and from it while it is waited for, or it does not reply
+};
 
 typedef struct bridge_link bridge_link;
 
@@ -26,7 +30,7 @@ typedef struct bridge_question {
 // Zeroed, it is closed. The first five are the owner's.
 struct bridge_link {
     const bridge_url *url;
-    int64_t patience_ns;         // for each reply
+    int64_t patience_ns;         // for each reply, or until something moves
     void (*greeted)(void *user); // commands may be asked from now on
     void (*lost)(void *user,
                  const char *reason); // it is to be closed; reason: valid during the call
@@ -36,7 +40,9 @@ struct bridge_link {
     skua_poll poll;
     unsigned events;
     skua_timer patience;
-    unsigned asked; // commands without a reply
+    unsigned asked;        // commands without a reply
+    uint64_t asked_octets; // of all commands
+    int64_t moved;         // octets to the store and from it, when it was watched last
     bridge_unasked unasked;
 };
 

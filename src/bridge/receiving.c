@@ -159,6 +159,7 @@ static void bridge_take_entries(topic_bridge *b, const redisReply *entries)
         bridge_go_away(b, "it does not reply as a store does");
         return;
     }
+    if (entries->elements < b->entries_max) b->entries_max = 0;
     if (b->told_away) bridge_log(b, "the store is back");
     b->told_away = false;
     if (all && entries->elements) bridge_read_on(b);
@@ -178,6 +179,7 @@ static void bridge_came(bridge_link *l, const redisReply *reply)
 static uint64_t bridge_entries_max(const topic_bridge *b)
 {
     uint64_t count = BRIDGE_READ_OCTETS_MAX / b->relay.message_octets_max;
+    if (b->entries_max) return b->entries_max;
     return count < 1 ? 1 : count > BRIDGE_READ_ENTRIES_MAX ? BRIDGE_READ_ENTRIES_MAX : count;
 }
 
@@ -198,6 +200,20 @@ static void bridge_read_on(topic_bridge *b)
     if (b->gap_due && !bridge_tell_gap(b)) bridge_pause(b);
     else if (!bridge_link_ask(&b->reader, words, 8, &question))
         bridge_go_away(b, skua_status_text(SKUA_ENOMEM));
+}
+
+// The entry that is passed over is not asked for again, to see whether it is still there: that would be as long.
+void bridge_receiving_shorten(topic_bridge *b)
+{
+    bridge_unasked *guard = &b->reader.unasked;
+    guard->is_long = false;
+    if (!guard->entry_id[0]) return;
+    b->attempts = 0;
+    b->entries_max = guard->entry;
+    if (guard->entry) return;
+    memcpy(b->last, guard->entry_id, sizeof b->last);
+    b->last_is_entry = false;
+    bridge_ignore(b);
 }
 
 void bridge_receiving_begin(void *user)

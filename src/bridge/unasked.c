@@ -6,6 +6,7 @@
 #include "bridge/unasked.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #ifdef SKUA_REDIS
 
@@ -31,6 +32,56 @@ static bool bridge_is_endless(const redisReadTask *reading, bridge_length count)
     return true;
 }
 
+// ---- Long replies ----
+
+static void bridge_begin_reply(const redisReadTask *reading)
+{
+    bridge_unasked *guard = reading->privdata;
+    if (reading->parent) return;
+    guard->octets_before += guard->octets;
+    guard->octets = 0;
+    guard->entry_id[0] = 0;
+}
+
+// [[stream, [[id, [name, value, ...]], ...]]]
+static bool bridge_is_entry_id(const redisReadTask *reading)
+{
+    const redisReadTask *at = reading->parent;
+    unsigned depth = 0;
+    for (; at; at = at->parent)
+        depth++;
+    return depth == 4 && reading->idx == 0;
+}
+
+static bool bridge_has_grown_long(bridge_unasked *guard, size_t octets)
+{
+    if (octets <= BRIDGE_REPLY_OCTETS_MAX) return false;
+    guard->is_long = true;
+    guard->why = "its reply has too many octets";
+    return true;
+}
+
+// Returns: whether the reply is too long with it.
+static bool bridge_count_string(const redisReadTask *reading, const char *octets, size_t len)
+{
+    bridge_unasked *guard = reading->privdata;
+    bridge_begin_reply(reading);
+    if (bridge_is_entry_id(reading) && len < sizeof guard->entry_id) {
+        memcpy(guard->entry_id, octets, len);
+        guard->entry_id[len] = 0;
+        guard->entry = (size_t)reading->parent->idx;
+    }
+    guard->octets += len;
+    return bridge_has_grown_long(guard, guard->octets);
+}
+
+bool bridge_unasked_is_long(bridge_unasked *guard, const redisReader *reader)
+{
+    return bridge_has_grown_long(guard, guard->octets + reader->len - reader->pos);
+}
+
+// ---- Objects ----
+
 static const redisReplyObjectFunctions *bridge_usual(const redisReadTask *reading)
 {
     const bridge_unasked *guard = reading->privdata;
@@ -39,13 +90,14 @@ static const redisReplyObjectFunctions *bridge_usual(const redisReadTask *readin
 
 static void *bridge_make_string(const redisReadTask *reading, char *octets, size_t len)
 {
-    return bridge_is_unasked(reading) ? NULL
-                                      : bridge_usual(reading)->createString(reading, octets, len);
+    if (bridge_is_unasked(reading) || bridge_count_string(reading, octets, len)) return NULL;
+    return bridge_usual(reading)->createString(reading, octets, len);
 }
 
 static void *bridge_make_array(const redisReadTask *reading, bridge_length count)
 {
     if (bridge_is_unasked(reading) || bridge_is_endless(reading, count)) return NULL;
+    bridge_begin_reply(reading);
     return bridge_usual(reading)->createArray(reading, count);
 }
 
@@ -77,6 +129,10 @@ void bridge_unasked_refuse(bridge_unasked *guard, redisReader *reader, const uns
 {
     guard->asked = asked;
     guard->why = NULL;
+    guard->is_long = false;
+    guard->octets = 0;
+    guard->octets_before = 0;
+    guard->entry_id[0] = 0;
     guard->usual = reader->fn;
     guard->ours = *reader->fn;
     guard->ours.createString = bridge_make_string;

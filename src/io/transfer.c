@@ -243,8 +243,13 @@ static int transfer_outgoing(int fd, int *octets)
 #endif
 }
 
-uint64_t transfer_unsent(const io_stream *stream)
+uint64_t transfer_unsent_of(int fd)
 {
     int octets = 0;
-    return transfer_outgoing(stream->fd, &octets) == 0 && octets > 0 ? (uint64_t)octets : 0;
+    return transfer_outgoing(fd, &octets) == 0 && octets > 0 ? (uint64_t)octets : 0;
+}
+
+uint64_t transfer_unsent(const io_stream *stream)
+{
+    return transfer_unsent_of(stream->fd);
 }

@@ -74,5 +74,6 @@ size_t transfer_send_now(const io_loop *loop, const io_stream *stream, const cha
 
 // Octets in the socket that the peer's side has not acknowledged; 0 where the system does not tell.
 uint64_t transfer_unsent(const io_stream *stream);
+uint64_t transfer_unsent_of(int fd); // the same of any socket
 
 #endif

@@ -301,6 +301,56 @@ def test_what_replies_is_no_store(launch, replies, reason):
     store.end()
 
 
+class Entries:
+    """Replies to XREAD: as many entries as are asked for, behind the one that was read last, and empty ones behind them."""
+
+    def __init__(self, *entries):
+        self.entries, self.counts = entries, []
+
+    def __call__(self, words):
+        count, after = int(words[2]), words[-1].split(b"-")[0]
+        first = int(after) if len(after) < 10 else 0  # at first it is the time
+        self.counts.append(count)
+        found = [(number + 1, fields) for number, fields in enumerate(self.entries)][first : first + count]
+        if not found:
+            time.sleep(0.05)
+            return b"*-1\r\n"
+        reply = b"*1\r\n*2\r\n$11\r\nskua:topics\r\n*%d\r\n" % len(found)
+        for number, fields in found:
+            reply += b"*2\r\n$%d\r\n%d-0\r\n" % (len(b"%d-0" % number), number) + fields
+        return reply
+
+
+def entry(number, message):
+    words = [b"i", b"0123456789abcdef" * 2, b"n", b"%d" % number, b"k", b"t", b"t", b"news", b"m", message]
+    return b"*10\r\n" + b"".join(b"$%d\r\n%s\r\n" % (len(word), word) for word in words)
+
+
+def test_an_entry_of_another_program_that_is_long(launch):
+    """It is not read to its end: those before it are read first, it is passed over, and those behind it follow."""
+    huge = b"*2\r\n$1\r\nx\r\n$536870912\r\n" + bytes(34 << 20)  # and no more: whoever waits for it waits for long
+    entries = Entries(entry(1, b"one"), entry(2, b"two"), huge, entry(3, b"three"))
+    store = FalseStore(XREAD=entries)
+    here = launch(numbered, "topics", env={"STORE": store.url})
+    reader = Stream(here)
+    assert messages(reader, 3) == ["one", "two", "three"]
+    assert counted(here, "ignored") == 1
+    assert entries.counts[:2] == [16, 2]
+    store.end()
+
+
+def test_many_long_entries_at_once(launch):
+    """Their machine lets longer messages pass than this one, which asks for fewer then, and for as many as before behind them."""
+    entries = Entries(*(entry(number, b"x" * 4000000) for number in range(1, 21)), entry(21, b"end"))
+    store = FalseStore(XREAD=entries)
+    here = launch(numbered, "topics", env={"STORE": store.url, "MESSAGE": "4000"})
+    reader = Stream(here)
+    assert messages(reader, 21) == ["gap"] * 20 + ["end"]
+    assert entries.counts[0] == 256 and min(entries.counts) == 8
+    assert eventually(lambda: entries.counts[-1] == 256)
+    store.end()
+
+
 def refuses_publications(words):
     """A store that is nearly full takes a greeting, and has to receive a publication before it refuses it."""
     if b"m" not in words:
@@ -324,6 +374,42 @@ def test_a_store_that_takes_greetings_alone(launch, replies):
     assert said(here, AWAY) - said(here, BACK) in (0, 1)
     if "XADD" not in replies:
         assert said(here, AWAY) == 1
+    store.end()
+
+
+@pytest.mark.test_all
+def test_a_store_behind_a_slow_network(launch):
+    """A greeting and a publication take longer than a store may be silent, and come to their end."""
+
+    def slowly(words):
+        yield b"+"
+        for _ in range(7):
+            time.sleep(1)
+            yield b"x" * 70000
+        yield b"\r\n"
+
+    store = FalseStore(PING=slowly, XREAD=b"*-1\r\n", pace=100000)
+    here = launch(numbered, "topics", env={"STORE": store.url})
+    assert eventually(lambda: "XREAD" in store.asked, 40)
+    assert publish(here, b"x" * 700000) == OK
+    assert eventually(lambda: counted(here, "carried") == 1, 20)
+    assert said(here, AWAY) == 0
+    store.end()
+
+
+@pytest.mark.test_all
+def test_a_store_of_two_octets_a_second(launch):
+    def slowly(words):
+        for octet in b"+PONG\r\n" * 10:
+            time.sleep(0.5)
+            yield bytes([octet])
+
+    store = FalseStore(PING=slowly)
+    here = launch(numbered, "topics", env={"STORE": store.url})
+    reader = Stream(here)
+    assert eventually(lambda: said(here, "is away"), 20)
+    publish(here, "near")
+    assert reader.message() == "near"
     store.end()
 
 

@@ -71,12 +71,13 @@ class Store:
 
 
 class FalseStore:
-    """Something that replies to commands in the store's place, by words of its own, or a function of the command's words. asked:
-    the names of commands that came. greeted: when each connection was greeted."""
+    """Something that replies to commands in the store's place, by words of its own, or a function of the command's words, which
+    may yield them piece by piece. pace: octets that it reads in a second. asked: the names of commands that came. greeted: when
+    each connection was greeted."""
 
     USUAL = {"PING": b"+PONG\r\n", "TIME": b"*2\r\n$10\r\n1700000000\r\n$1\r\n1\r\n", "XADD": b"$3\r\n1-1\r\n", "XRANGE": b"*0\r\n"}
 
-    def __init__(self, **replies):
+    def __init__(self, pace=None, **replies):
         self.replies, self.asked, self.greeted = {**self.USUAL, **replies}, [], []
         outer = self
 
@@ -87,15 +88,24 @@ class FalseStore:
                     if words[0] == b"PING":
                         outer.greeted.append(time.monotonic())
                     reply = outer.replies[outer.asked[-1]]
-                    self.request.sendall(reply(words) if callable(reply) else reply)
+                    reply = reply(words) if callable(reply) else reply
+                    for piece in [reply] if isinstance(reply, bytes) else reply:
+                        self.request.sendall(piece)
 
             def words(self):
                 count = re.fullmatch(rb"\*(\d+)\r\n", self.rfile.readline())
                 words = []
                 for _ in range(int(count[1]) if count else 0):
                     length = int(self.rfile.readline()[1:])
-                    words.append(self.rfile.read(length + 2)[:-2])
+                    words.append(self.octets(length + 2)[:-2])
                 return words
+
+            def octets(self, count):
+                found = b""
+                while pace and count - len(found) > pace // 10:
+                    found += self.rfile.read(pace // 10)
+                    time.sleep(0.1)
+                return found + self.rfile.read(count - len(found))
 
         class Listener(socketserver.ThreadingTCPServer):
             daemon_threads = True
@@ -104,6 +114,8 @@ class FalseStore:
                 pass  # the server has closed the connection
 
         self.listener = Listener(("127.0.0.1", 0), Connection)
+        if pace:
+            self.listener.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         threading.Thread(target=self.listener.serve_forever, daemon=True).start()
 
     @property

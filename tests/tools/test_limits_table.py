@@ -47,7 +47,7 @@ FIXED = {
     "`stream`", "`gap_text`", "octets that `receive` was given and has not given back",
     "file that is compressed once", "files whose entity tags are being made of their content", "waits for an entity tag",
     "entity tags made of the content of large files", "files that are being compressed", "attempts to reach the store", "refusals of one publication by the store", "elements of an array in a reply of the store",
-    "replies of the store", "farewell of a server that stops",
+    "octets of a reply of the store", "replies of the store", "farewell of a server that stops",
     "networks in `trusted`", "entries of proxies' fields that are looked at", "name of a client that a proxy hides",
     "line of PROXY protocol version 1", "rest of a header of PROXY protocol version 2",
     "X-Request-Id that is taken for a request's name",
