@@ -48,6 +48,7 @@ typedef struct topic_bridge {
     char instance[BRIDGE_INSTANCE_OCTETS + 1];
     char last[BRIDGE_STREAM_ID_OCTETS]; // entry that was read last; empty: not known yet
     bool last_is_entry;                 // and not only a time
+    int64_t store_ms, timed_ns;         // the store's time when it was asked for it; 0: it was not
     size_t entries_max;                 // of a reply, as more were too long; 0: as usual
     bool gap_due;                       // readers are to be told that something is missing
     bool owes_count;                    // others are to be told how far the numbers have come

@@ -15,7 +15,8 @@
 enum {
     BRIDGE_SENT_MAX = 64,             // commands under way
     BRIDGE_SENT_OCTETS_MAX = 1048576, // of publications under way, but one in any case
-    BRIDGE_REFUSALS_MAX = 3           // of one publication
+    BRIDGE_REFUSALS_MAX = 3,          // of one publication
+    BRIDGE_CLOCK_SLACK_MS = 1000      // by which a greeting may be later than it should be
 };
 
 // ---- Adding to the stream ----
@@ -110,11 +111,29 @@ void bridge_send_waiting(topic_bridge *b)
 
 // ---- The place in the stream ----
 
+// A store whose clock was set back goes on behind the latest id that it has given, so that entries from before this
+// server's start seem to be later than that. Those behind the greeting are certainly new.
+static void bridge_begin_at_greeting(topic_bridge *b, const redisReply *greeting)
+{
+    slice id = slice_make(greeting->str, greeting->str ? (size_t)greeting->len : 0);
+    size_t digits = 0;
+    int64_t ms, now = skua_worker_now_ns(b->worker), since_ns = now - b->timed_ns;
+    while (digits < id.len && id.ptr[digits] != '-')
+        digits++;
+    if (id.len >= sizeof b->last || !skua_slice_i64(slice_make(id.ptr, digits), &ms)) return;
+    if (ms - b->store_ms <= since_ns / 1000000 + BRIDGE_CLOCK_SLACK_MS) return;
+    memcpy(b->last, id.ptr, id.len);
+    b->last[id.len] = 0;
+    b->last_is_entry = true;
+    if (b->timed_ns - b->begun_ns > (int64_t)BRIDGE_CLOCK_SLACK_MS * 1000000) b->gap_due = true;
+}
+
 // Everything before the greeting that this server has published is in the stream, or dropped.
 static void bridge_hello_came(bridge_link *l, const redisReply *reply)
 {
     topic_bridge *b = l->user;
-    (void)reply;
+    if (b->store_ms) bridge_begin_at_greeting(b, reply);
+    b->store_ms = 0;
     b->state = BRIDGE_SENDS;
     bridge_send_waiting(b);
     if (b->state != BRIDGE_SENDS) return;
@@ -155,7 +174,8 @@ static void bridge_time_came(bridge_link *l, const redisReply *reply)
         return;
     }
     if (!reply->element[1]->str || !skua_slice_i64(slice_of(reply->element[1]->str), &ms)) ms = 0;
-    ms = seconds * 1000 + ms / 1000 - (skua_worker_now_ns(b->worker) - b->begun_ns) / 1000000;
+    b->store_ms = seconds * 1000 + ms / 1000;
+    ms = b->store_ms - (skua_worker_now_ns(b->worker) - b->begun_ns) / 1000000;
     (void)snprintf(b->last, sizeof b->last, "%" PRId64 "-0", ms < 0 ? 0 : ms);
     bridge_greet_others(b);
 }
@@ -169,8 +189,10 @@ void bridge_sending_begin(void *user)
     const slice clock = SKUA_SLICE("TIME");
     const slice place[] = { SKUA_SLICE("XRANGE"), slice_of(b->stream), last, last };
     bool asked = true;
-    if (!last.len) asked = bridge_link_ask(&b->adder, &clock, 1, &time);
-    else if (b->last_is_entry) asked = bridge_link_ask(&b->adder, place, 4, &check);
+    if (!last.len) {
+        b->timed_ns = skua_worker_now_ns(b->worker);
+        asked = bridge_link_ask(&b->adder, &clock, 1, &time);
+    } else if (b->last_is_entry) asked = bridge_link_ask(&b->adder, place, 4, &check);
     else bridge_greet_others(b);
     if (!asked) bridge_go_away(b, skua_status_text(SKUA_ENOMEM));
 }

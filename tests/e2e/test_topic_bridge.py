@@ -252,6 +252,25 @@ def test_entries_that_are_none(machines, store):
     assert said(there, "none of a bridge's") == 1
 
 
+def test_the_clock_of_the_store_was_set_back(machines, store):
+    """Entries from before a machine's start are not read, though their ids are later than the store's time. Those behind are."""
+    (here,) = machines(1)
+    late = int(time.time() * 1000) + 3600000
+    old = ["i", "0123456789abcdef" * 2, "k", "t", "t", "news", "m", "old"]
+    for number in range(3):
+        store.ask("XADD", "skua:topics", f"{late}-{number}", *old, "n", number + 1)
+    publish(here, "older")
+    assert eventually(lambda: counted(here, "received") == 3 and counted(here, "carried") == 1)
+    there = machines(1)[0]
+    assert eventually(lambda: kinds(store).count("h") == 2)
+    reader = Stream(there)
+    for server in (here, there):
+        publish(server, "new")
+    assert messages(reader, 2) == ["new"] * 2
+    assert counted(there, "received") == 1
+    assert said(there, MISSING) == 0
+
+
 def test_a_key_that_is_no_stream(machines, store):
     here, there = machines(2)
     reader = Stream(there)
