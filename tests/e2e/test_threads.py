@@ -124,7 +124,7 @@ def test_stopping_with_tickets_out(launch_threads):
     held, later = server.connect(), server.connect()
     held.send(request("/hold"))
     later.send(request("/later/100"))
-    time.sleep(0.05)
+    assert server.get("/").status == 200  # behind them
     server.signal()
     assert later.response().content == b"later\n"  # within the grace
     server.judge_end()
@@ -372,8 +372,8 @@ def test_requests_wait_for_helper_threads(launch_threads):
     assert server.get("/passed/20").content == b"ok\n"
     connections = [server.connect() for _ in range(4)]
     for connection in connections:
-        connection.send(request("/offload/400"))
-    time.sleep(0.1)
+        connection.send(request("/offload/1000"))
+    assert server.get("/").status == 200  # behind them
     for connection in connections[1:]:
         connection.reset()
     assert connections[0].response().content == b"offloaded"
@@ -396,14 +396,21 @@ def test_a_handler_is_told_at_once_that_its_client_has_left(launch_threads):
     assert connections[0].ended() and connections[1].ended()
 
 
+def holder(server):
+    """The connection of a handler that has one of the threads until it is closed."""
+    connection = server.connect()
+    connection.send(post("/block/until-gone/alpha", b"z" * 50000, "User-Agent: test"))
+    assert eventually(lambda: counts(server)["begun"] == 1)
+    return connection
+
+
 def test_a_handler_whose_client_has_left_before_a_thread_was_free(launch_threads):
     server = launch_threads("blocking_threads=1")
-    first, second = server.connect(), server.connect()
-    first.send(request("/block/sleep/400"))
-    assert eventually(lambda: counts(server)["begun"] == 1)
+    first, second = holder(server), server.connect()
     second.send(request("/block/sleep/0")).half_leave()
+    assert server.get("/").status == 200  # behind it
+    first.close()
     assert second.ended()
-    assert first.response().status == 200
     assert server.get("/block/sleep/0").status == 200
     assert counts(server)["begun"] == 2
 
@@ -428,13 +435,12 @@ def test_the_deadline_of_a_blocking_handler(launch_threads):
 
 def test_a_request_that_left_the_queue_is_not_handled(launch_threads):
     server = launch_threads("blocking_threads=1")
-    first, second = server.connect(), server.connect()
-    first.send(request("/block/sleep/400"))
-    assert eventually(lambda: counts(server)["begun"] == 1)
+    first, second = holder(server), server.connect()
     second.send(request("/block/sleep/0"))
-    time.sleep(0.1)
+    assert server.get("/").status == 200  # it waits in the queue
     second.reset()
-    assert first.response().status == 200
+    assert server.get("/").status == 200
+    first.close()
     assert server.get("/block/sleep/0").status == 200
     assert counts(server)["begun"] == 2
 
