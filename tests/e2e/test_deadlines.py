@@ -176,8 +176,8 @@ def test_client_that_reads_too_slowly(launch_rules):
 @pytest.mark.of_http1("a client that does not look at its connection misses a PING there")
 def test_slow_handler_is_not_the_peers_fault(launch_rules):
     rules = launch_rules(
-        f"stall_timeout_ns={300 * MS}", f"rate_window_ns={300 * MS}", f"head_timeout_ns={300 * MS}",
-        f"keep_alive_timeout_ns={300 * MS}",
+        f"stall_timeout_ns={600 * MS}", f"rate_window_ns={600 * MS}", f"head_timeout_ns={600 * MS}",
+        f"keep_alive_timeout_ns={600 * MS}",
     )
     with rules.connect() as silent, rules.connect() as stuck:
         silent.send(request("/silent"))
@@ -384,7 +384,7 @@ def test_slow_reader_of_what_is_in_the_kernel_gets_all(launch_rules):
 
 @pytest.mark.of_http1("its clients send heads in part; there a head is a frame")
 def test_refused_and_idle_clients_are_not_reset(launch_rules):
-    rules = launch_rules(f"head_timeout_ns={300 * MS}", f"keep_alive_timeout_ns={300 * MS}")
+    rules = launch_rules(f"head_timeout_ns={600 * MS}", f"keep_alive_timeout_ns={600 * MS}")
     with rules.connect() as late, rules.connect() as idle:
         late.send(b"GET / HTTP/1.1\r\n")
         idle.send(request("/"))

@@ -122,6 +122,14 @@ class Server:
         except ConnectionError:
             return True  # in the handshake
 
+    def refuses(self):
+        """Whether nobody listens any more."""
+        try:
+            Connection(self.address, tls=self.tls).close()
+            return False
+        except ConnectionError:
+            return True
+
     def get(self, path, *lines, method="GET", host="localhost"):
         """One request on a connection of its own."""
         with self.connect() as connection:
