@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Sending. A publication waits until the store has said that it has it. A connection that ends before it has leaves
-// that open; then it is sent again, and whoever has seen it knows it by its number.
+// that open; then it is sent again, and whoever has seen it knows it by its number. So none may overtake another, also
+// where a store refuses some for a moment: several are one transaction, and nothing else is under way beside it.
 
 #include "bridge/sending.h"
 
@@ -50,17 +51,44 @@ static bool bridge_add_count(topic_bridge *b, bridge_kind kind, uint64_t number,
     return bridge_add(b, &count, question);
 }
 
+static void bridge_take_off(topic_bridge *b)
+{
+    bridge_waiting_taken(&b->waiting);
+    figure_add(&b->worker->figures->shared.topics_carried, 1);
+}
+
 static void bridge_taken(bridge_link *l, const redisReply *reply)
 {
     topic_bridge *b = l->user;
     (void)reply;
-    bridge_waiting_taken(&b->waiting);
-    figure_add(&b->worker->figures->shared.topics_carried, 1);
+    b->one_by_one = false;
+    bridge_take_off(b);
     bridge_send_waiting(b);
 }
 
+static void bridge_queued(bridge_link *l, const redisReply *reply)
+{
+    (void)l, (void)reply;
+}
+
+// Those behind one that was refused while the others were added are gone for the readers of other machines.
+static void bridge_all_taken(bridge_link *l, const redisReply *reply)
+{
+    topic_bridge *b = l->user;
+    unsigned count = b->waiting.sent;
+    bool is_right = reply->type == REDIS_REPLY_ARRAY && reply->elements == count;
+    for (unsigned i = 0; is_right && i < count; i++) {
+        is_right = reply->element[i]->type == REDIS_REPLY_STRING;
+        if (is_right) bridge_take_off(b);
+    }
+    b->one_by_one = !is_right;
+    if (is_right) bridge_send_waiting(b);
+    else bridge_go_away(b, "it has not taken all of a transaction");
+}
+
 // A store names its own states (OOM, READONLY, LOADING and so on), which pass. Its other errors are about the command:
-// one for a publication, behind a greeting that it has taken, would keep back all that wait behind it for ever.
+// one for a publication, behind a greeting that it has taken, would keep back all that wait behind it for ever. Which of
+// several it is for is found by sending them one by one.
 static void bridge_refused(bridge_link *l, const redisReply *error)
 {
     topic_bridge *b = l->user;
@@ -76,9 +104,8 @@ static void bridge_refused(bridge_link *l, const redisReply *error)
     b->attempts = 0;
 }
 
-static bool bridge_send_next(topic_bridge *b)
+static bool bridge_send_next(topic_bridge *b, const bridge_question *question)
 {
-    static const bridge_question question = { .replied = bridge_taken, .refused = bridge_refused };
     const bridge_waiter *next = bridge_waiting_send(&b->waiting);
     const topic_message *m = next->message;
     const bridge_entry entry = { .kind = m->binary ? BRIDGE_BINARY : BRIDGE_TEXT,
@@ -88,7 +115,7 @@ static bool bridge_send_next(topic_bridge *b)
                                  .message = m->message,
                                  .event = m->event,
                                  .id = m->id };
-    return bridge_add(b, &entry, &question);
+    return bridge_add(b, &entry, question);
 }
 
 static bool bridge_may_send(const bridge_waiting *waiting)
@@ -97,14 +124,32 @@ static bool bridge_may_send(const bridge_waiting *waiting)
            (waiting->sent == 0 || waiting->sent_octets < BRIDGE_SENT_OCTETS_MAX);
 }
 
+static bool bridge_send_one(topic_bridge *b)
+{
+    static const bridge_question question = { .replied = bridge_taken, .refused = bridge_refused };
+    return bridge_send_next(b, &question);
+}
+
+static bool bridge_send_several(topic_bridge *b)
+{
+    static const bridge_question queues = { .replied = bridge_queued },
+                                 runs = { .replied = bridge_all_taken };
+    const slice begin = SKUA_SLICE("MULTI"), end = SKUA_SLICE("EXEC");
+    bool well = bridge_link_ask(&b->adder, &begin, 1, &queues);
+    b->one_by_one = true; // if it is refused
+    while (well && bridge_may_send(&b->waiting))
+        well = bridge_send_next(b, &queues);
+    return well && bridge_link_ask(&b->adder, &end, 1, &runs);
+}
+
 void bridge_send_waiting(topic_bridge *b)
 {
     static const bridge_question question = { .replied = bridge_count_taken };
+    const bridge_waiter *next = b->waiting.unsent;
     bool well = true;
-    if (b->state < BRIDGE_SENDS) return;
-    while (well && bridge_may_send(&b->waiting))
-        well = bridge_send_next(b);
-    if (well && b->owes_count && !b->waiting.unsent)
+    if (b->state < BRIDGE_SENDS || b->waiting.sent) return;
+    if (next) well = next->next && !b->one_by_one ? bridge_send_several(b) : bridge_send_one(b);
+    else if (b->owes_count)
         well = bridge_add_count(b, BRIDGE_COUNT, b->waiting.numbered, &question);
     if (!well) bridge_go_away(b, skua_status_text(SKUA_ENOMEM));
 }

@@ -378,6 +378,50 @@ def refuses_publications(words):
     return b"-OOM command not allowed\r\n"
 
 
+class Transactions:
+    """Adds entries as a store does, one by one or all of a transaction, and refuses a message if is_refused says so."""
+
+    def __init__(self, is_refused):
+        self.is_refused, self.numbers, self.transactions = is_refused, [], 0
+        self.here = threading.local()  # of a connection
+        self.replies = {"XADD": self.add, "MULTI": self.begin, "EXEC": self.run, "XREAD": b"*-1\r\n"}
+
+    def add(self, words):
+        time.sleep(0.005)
+        fields, queued = dict(zip(words[6::2], words[7::2])), getattr(self.here, "queued", None)
+        if b"m" in fields and self.is_refused(fields[b"m"]):
+            self.here.aborted = True
+            return b"-OOM command not allowed\r\n"
+        (self.numbers if queued is None else queued).extend([int(fields[b"n"])] if b"m" in fields else [])
+        return b"$3\r\n1-1\r\n" if queued is None else b"+QUEUED\r\n"
+
+    def begin(self, words):
+        self.here.queued, self.here.aborted = [], False
+        return b"+OK\r\n"
+
+    def run(self, words):
+        queued, self.here.queued = self.here.queued, None
+        if self.here.aborted:
+            return b"-EXECABORT Transaction discarded because of previous errors.\r\n"
+        self.numbers += queued
+        self.transactions += 1
+        return b"*%d\r\n" % len(queued) + b"$3\r\n1-1\r\n" * len(queued)
+
+
+def test_a_store_that_refuses_one_of_many(launch):
+    """It is full for a moment. Those behind the one that was refused do not overtake it, as others would not take it any more."""
+    refused = []
+    adding = Transactions(lambda message: message == b"m 7" and len(refused) < 2 and not refused.append(message))
+    store = FalseStore(**adding.replies)
+    here = launch(numbered, "topics", env={"STORE": store.url})
+    assert eventually(lambda: "XREAD" in store.asked)
+    publish_all(here, of("m", 40))
+    assert eventually(lambda: counted(here, "carried") == 40)
+    assert adding.numbers == list(range(1, 41)) and adding.transactions
+    assert len(refused) == 2
+    store.end()
+
+
 @pytest.mark.parametrize("replies", [{"XADD": refuses_publications}, {"XREAD": b"-NOPERM no permissions\r\n"}], ids=["XADD", "XREAD"])
 def test_a_store_that_takes_greetings_alone(launch, replies):
     """It is asked less and less often, though it is there each time, and the log does not say that it is back where it is not."""
