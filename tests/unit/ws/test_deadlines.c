@@ -15,7 +15,14 @@ static const int64_t second_ns = 1000000000;
 
 static bed b;
 static sim_client *clients[SOCKETS];
-static unsigned closed, told;
+static skua_socket sockets[SOCKETS];
+static unsigned opened, closed, lost, told; // lost: without the peer's close
+
+static void on_open(skua_socket socket, skua_request *r, void *user)
+{
+    (void)r, (void)user;
+    sockets[opened++] = socket;
+}
 
 static void on_message(skua_socket socket, skua_slice message, bool text, void *user)
 {
@@ -25,17 +32,19 @@ static void on_message(skua_socket socket, skua_slice message, bool text, void *
 
 static void on_close(skua_socket socket, unsigned code, skua_slice reason, void *user)
 {
-    (void)socket, (void)code, (void)reason, (void)user;
+    (void)socket, (void)reason, (void)user;
     closed++;
+    if (code == 1006) lost++;
 }
 
 // desc: its deadlines.
 static void open_sockets(skua_websocket_desc desc)
 {
     const skua_config config = { .hosts = "*" };
+    desc.open = on_open;
     desc.message = on_message;
     desc.close = on_close;
-    closed = told = 0;
+    opened = closed = lost = told = 0;
     bed_open(&b, &config);
     assert_int_equal(skua_websocket(b.server, "GET /", &desc), SKUA_OK);
     bed_start(&b);
@@ -102,11 +111,43 @@ static void test_who_was_not_pinged_is_pinged_first(void **state)
     bed_close(&b);
 }
 
+// The same while they are parked.
+static void test_what_was_said_to_those_that_rest_is_heard(void **state)
+{
+    (void)state;
+    open_sockets((skua_websocket_desc){ .ping_ns = -1, .idle_timeout_ns = 20 * second_ns });
+    bed_turn_for(&b, 6 * second_ns);
+    assert_int_equal(b.worker->self.parked.in_use, SOCKETS);
+    say("\x81\x81\0\0\0\0a", 7);
+    stand_still(30 * second_ns);
+    bed_turn_for(&b, second_ns);
+    assert_int_equal(told, SOCKETS);
+    assert_int_equal(closed, 0);
+    bed_close(&b);
+}
+
+static void test_closes_that_were_answered_meanwhile(void **state)
+{
+    (void)state;
+    open_sockets((skua_websocket_desc){ .close_timeout_ns = 2 * second_ns });
+    for (unsigned i = 0; i < SOCKETS; i++)
+        assert_int_equal(skua_socket_close(sockets[i], 1000, SKUA_SLICE("")), SKUA_OK);
+    bed_turn_for(&b, second_ns / 2);
+    say("\x88\x82\0\0\0\0\x03\xe8", 8);
+    stand_still(3 * second_ns);
+    bed_turn_for(&b, second_ns);
+    assert_int_equal(closed, SOCKETS);
+    assert_int_equal(lost, 0);
+    bed_close(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_was_said_meanwhile_is_heard),
         cmocka_unit_test(test_who_was_not_pinged_is_pinged_first),
+        cmocka_unit_test(test_what_was_said_to_those_that_rest_is_heard),
+        cmocka_unit_test(test_closes_that_were_answered_meanwhile),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
