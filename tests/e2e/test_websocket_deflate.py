@@ -631,6 +631,29 @@ def test_streams_share_a_turn(server):
     http2.connection.close()
 
 
+def test_streams_that_leave_while_they_wait(server):
+    """Some are reset and some are ended; the others have their turns, and so has who comes anew."""
+    http2 = Http2(server)
+    opened = [http2.open("/turns", ("sec-websocket-extensions", "permessage-deflate")) for _ in range(60)]
+    assert all(stream.response()[":status"] == "200" for stream in opened)
+    message = next(long_messages(1))
+    for stream in opened:
+        http2.h2.send_data(stream.number, message)
+    for number, stream in enumerate(opened):
+        if number % 3 == 0:
+            http2.h2.reset_stream(stream.number, 8)
+        elif number % 3 == 1:
+            http2.h2.end_stream(stream.number)
+    http2.flush()
+    assert all(stream.event(TextMessage).data for stream in opened[2::3])
+    late = http2.open("/turns", ("sec-websocket-extensions", "permessage-deflate"))
+    assert late.response()[":status"] == "200"
+    http2.h2.send_data(late.number, message)
+    http2.flush()
+    assert late.event(TextMessage).data
+    http2.connection.close()
+
+
 def test_a_bomb_that_is_kept(server):
     """No more is inflated than the program may keep; what it gives back is inflated on, and all comes."""
     before = server.rss_octets()
