@@ -171,6 +171,15 @@ static int epoll_wait_events(const io_loop *loop, int64_t timeout_ns)
     return epoll_wait_coarsely(kernel, timeout_ns);
 }
 
+static void epoll_tell_polls(io_loop *loop, int n)
+{
+    const epoll_kernel *kernel = loop->kernel;
+    for (int i = 0; i < n; i++) {
+        uint64_t key = kernel->events[i].data.u64;
+        if (key < READINESS_OPS_MAX) readiness_tell_poll(loop, key);
+    }
+}
+
 static skua_status epoll_turn(io_loop *loop, int64_t timeout_ns)
 {
     epoll_kernel *kernel = loop->kernel;
@@ -179,8 +188,7 @@ static skua_status epoll_turn(io_loop *loop, int64_t timeout_ns)
     int error = errno;
     turn_clock(loop);
     if (n < 0 && error != EINTR) return SKUA_EIO;
-    for (int i = 0; i < n && kernel->readiness.polls; i++)
-        readiness_tell_poll(loop, kernel->events[i].data.u64);
+    if (kernel->readiness.polls) epoll_tell_polls(loop, n);
     for (int i = 0; i < n; i++) {
         readiness_tell(loop, kernel->events[i].data.u64, epoll_ready(kernel->events[i].events));
     }

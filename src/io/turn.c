@@ -212,8 +212,9 @@ static inline void turn_fetch_owner(const io_stream *stream)
 void turn_receive_some(io_loop *loop, io_stream *stream)
 {
     turn_state *state = loop->kernel;
-    for (int i = 0; turn_receives_few(stream); i++) {
-        if (i == IO_TURN_READS_MAX) {
+    int reads = 0;
+    do {
+        if (reads++ == IO_TURN_READS_MAX) {
             turn_postpone(loop, stream);
             return;
         }
@@ -227,7 +228,7 @@ void turn_receive_some(io_loop *loop, io_stream *stream)
             if (turn_failed(loop, stream, errno)) stream->flags &= ~(uint32_t)IO_READABLE;
             return;
         }
-    }
+    } while (turn_receives_few(stream));
 }
 
 // The socket says nothing of what it has said already: an end that was told.

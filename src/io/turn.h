@@ -53,8 +53,8 @@ void turn_resume(io_loop *loop);
 // dead. Returns whether waiting for the socket helps, which is then the caller's to do.
 bool turn_failed(io_loop *loop, io_stream *stream, int error);
 
-// Receives within the stream's share of a turn: while the owner wants it, there may be input, and
-// no answer waits to be sent, which goes out before more is read: the stream is pending then.
+// Receives within the stream's share of a turn, of a stream that turn_receives_few: while the owner wants it, there may
+// be input, and no answer waits to be sent, which goes out before more is read: the stream is pending then.
 void turn_receive_some(io_loop *loop, io_stream *stream);
 
 static inline bool turn_receives(const io_stream *stream)
