@@ -3,7 +3,7 @@
 // Output queue. A block is shared by the segments in it and by the queue while octets are still
 // copied to it; whoever lets go last gives it back.
 // Invariant: if the last segment lies in the tail block, it ends where the next octet will be
-// copied to, and is the open one. Without a tail block, at and end are both NULL.
+// copied to, and is the open one. Without a tail block, at is NULL and left is 0.
 
 #include "base/out.h"
 
@@ -21,7 +21,8 @@ static void out_drop_tail(out_queue *out)
     if (!out->tail) return;
     out_unref_block(out, out->tail);
     out->tail = NULL;
-    out->at = out->end = NULL;
+    out->at = NULL;
+    out->left = 0;
     out->open = NULL;
 }
 
@@ -36,11 +37,11 @@ void out_init(out_queue *out, block_store *store, out_segment *segments, unsigne
     SKUA_ASSERT(room > OUT_SEGMENTS_KEPT && room <= OUT_SEGMENTS_MAX);
     out->store = store;
     out->tail = NULL;
-    out->at = out->end = NULL;
+    out->at = NULL;
+    out->left = 0;
     out->open = NULL;
     out->octets = 0;
     out->total_in = 0;
-    out->total_out = 0;
     out->segments = segments;
     out->first = 0;
     out->count = 0;
@@ -66,7 +67,9 @@ static void out_drop_first(out_queue *out)
 BASE_INLINE void out_deinit(out_queue *out)
 {
     while (out->count) {
-        out->octets -= out->segments[out->first].len;
+        uint64_t len = out->segments[out->first].len; // it does not leave
+        out->octets -= len;
+        out->total_in -= len;
         out_drop_first(out);
     }
     SKUA_ASSERT(out->octets == 0);
@@ -82,7 +85,7 @@ __attribute__((cold)) static char *out_reserve_refilled(out_queue *out, size_t n
 char *out_reserve_slow(out_queue *out, size_t need, size_t *room)
 {
     SKUA_ASSERT(need <= BLOCK_OCTETS);
-    size_t left = (size_t)(out->end - out->at);
+    size_t left = out->left;
     bool fits = left > 0 && left >= need;
     if (out->count == out->room && !(fits && out->open))
         return out_reserve_refilled(out, need, room);
@@ -93,11 +96,20 @@ char *out_reserve_slow(out_queue *out, size_t need, size_t *room)
         out_drop_tail(out);
         out->tail = fresh;
         out->at = fresh->data;
-        out->end = fresh->data + fresh->room;
+        out->left = fresh->room;
         left = fresh->room;
     }
     if (room) *room = left;
     return out->at;
+}
+
+static void out_segment_begin(out_segment *segment, out_kind kind, uint64_t len)
+{
+    segment->kind = (uint8_t)kind;
+    segment->len = len;
+    segment->owner = NULL;
+    segment->release = NULL;
+    segment->user = NULL;
 }
 
 static out_segment *out_push(out_queue *out, out_kind kind, uint64_t len)
@@ -106,11 +118,7 @@ static out_segment *out_push(out_queue *out, out_kind kind, uint64_t len)
     out_segment *segment = out_segment_at(out, out->count);
     out->count++;
     out->open = kind == OUT_COPIED ? segment : NULL;
-    segment->kind = (uint8_t)kind;
-    segment->len = len;
-    segment->owner = NULL;
-    segment->release = NULL;
-    segment->user = NULL;
+    out_segment_begin(segment, kind, len);
     return segment;
 }
 
@@ -130,6 +138,7 @@ void out_commit_slow(out_queue *out, size_t n)
     segment->owner = out->tail;
     out->tail->refs++;
     out->at += n;
+    out->left -= (uint32_t)n;
     out_count_in(out, n);
 }
 
@@ -140,19 +149,22 @@ __attribute__((noinline)) static char *out_append_slow(out_queue *out, size_t n)
     return at;
 }
 
-// A queue that has been empty for a moment has neither block nor segment: both are begun at once.
+// A queue that has been empty for a moment has neither block nor segment: both are begun at once, the segment where the
+// ring begins.
 static char *out_append_first(out_queue *out, size_t n)
 {
     block *fresh = block_take(out->store);
     if (!fresh) return NULL;
-    SKUA_ASSERT(fresh->refs == 1 && fresh->room >= n);
     fresh->refs = 2;
     out->tail = fresh;
     out->at = fresh->data + n;
-    out->end = fresh->data + fresh->room;
-    out_segment *segment = out_push(out, OUT_COPIED, n);
+    out->left = (uint32_t)(BLOCK_OCTETS - n);
+    out_segment *segment = out->segments;
+    out_segment_begin(segment, OUT_COPIED, n);
     segment->ptr = fresh->data;
     segment->owner = fresh;
+    out->open = segment;
+    out->count = 1;
     out_count_in(out, n);
     return fresh->data;
 }
@@ -233,7 +245,6 @@ void out_clear(out_queue *out)
 {
     block *owner = out->segments[out->first].owner;
     SKUA_ASSERT(out->count == 1 && owner);
-    out->total_out += out->octets;
     out->octets = 0;
     out->first = out->count = 0;
     if (owner == out->tail) owner->refs--;
@@ -257,7 +268,6 @@ void out_pop(out_queue *out, uint64_t n)
     SKUA_ASSERT(n <= out->octets);
     if (out->count == 1 && n == out->octets) { // most are one segment that has left whole
         out->octets = 0;
-        out->total_out += n;
         n = 0;
         out_drop_first(out);
     }
@@ -266,7 +276,6 @@ void out_pop(out_queue *out, uint64_t n)
         uint64_t part = n < segment->len ? n : segment->len;
         n -= part;
         out->octets -= part;
-        out->total_out += part;
         if (part < segment->len) {
             out_pop_part(segment, part);
         } else {
@@ -274,5 +283,7 @@ void out_pop(out_queue *out, uint64_t n)
         }
     }
     // Nothing points into the block any more: the next response uses the same cache lines again.
-    if (out->count == 0 && out->tail) out->at = out->tail->data;
+    if (out->count || !out->tail) return;
+    out->at = out->tail->data;
+    out->left = out->tail->room;
 }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Output queue: the only way octets reach a transport. Segments leave in order.
-// Invariant: octets equals the sum of the segments' lengths; total_out <= total_in. Sessions push;
-// transports pop what has left.
+// Invariant: octets equals the sum of the segments' lengths. Sessions push; transports pop what has left.
 #ifndef SKUA_BASE_OUT_H
 #define SKUA_BASE_OUT_H
 
@@ -38,19 +37,23 @@ enum { OUT_SEGMENTS_KEPT = 4, OUT_SEGMENTS_MAX = 255 };
 
 typedef struct out_queue {
     block_store *store;
-    block *tail;    // the block that copied octets go to; one reference is the queue's
-    char *at, *end; // its free room
+    block *tail; // the block that copied octets go to; one reference is the queue's
+    char *at;    // its free room, of left octets
     // the last segment if it ends at at, so that copied octets go on in it; else NULL
     out_segment *open;
     uint64_t octets;
-    uint64_t total_in, total_out; // since init: a response has left when total_out reaches its mark
+    uint64_t total_in; // since init: see out_has_left
     union {
         out_segment *segments; // a ring, the owner's
         // Where room is 0, as the owner has taken the segments back: sets others. False when memory ran out.
         bool (*refill)(struct out_queue *out);
     };
+    uint32_t left;
     uint8_t first, count, room;
 } out_queue;
+
+_Static_assert(sizeof(out_queue) <= 64,
+               "each response needs all of it: a line of the processor's cache");
 
 // segments: room of them, more than OUT_SEGMENTS_KEPT and at most OUT_SEGMENTS_MAX. They belong to
 // the caller and live as long as the queue; they need not be set.
@@ -62,6 +65,12 @@ void out_deinit(out_queue *out);
 
 // Gives back the block that is kept for the next octets, where nothing is queued.
 void out_rest(out_queue *out);
+
+// How many octets have left since init. A response has left when this reaches what total_in was behind it.
+static inline uint64_t out_has_left(const out_queue *out)
+{
+    return out->total_in - out->octets;
+}
 
 static inline bool out_is_full(const out_queue *out)
 {
@@ -95,7 +104,7 @@ __attribute__((noinline)) char *out_reserve_slow(out_queue *out, size_t need, si
 // NULL when memory or segments ran out.
 static inline char *out_reserve(out_queue *out, size_t need, size_t *room)
 {
-    size_t left = (size_t)(out->end - out->at);
+    size_t left = out->left;
     if (left < need || left == 0 || out->count == out->room)
         return out_reserve_slow(out, need, room);
     if (room) *room = left;
@@ -108,13 +117,14 @@ __attribute__((noinline)) void out_commit_slow(out_queue *out, size_t n);
 // n octets, at most as many as were reserved, are now queued.
 static inline void out_commit(out_queue *out, size_t n)
 {
-    SKUA_ASSERT(n <= (size_t)(out->end - out->at));
+    SKUA_ASSERT(n <= out->left);
     if (!out->open) {
         out_commit_slow(out, n);
         return;
     }
     out->open->len += n;
     out->at += n;
+    out->left -= (uint32_t)n;
     out->octets += n;
     out->total_in += n;
 }

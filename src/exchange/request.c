@@ -35,7 +35,7 @@ BASE_INLINE skua_request *request_take(skua_worker *w, carrier *c)
 {
     skua_request *r = w->free_requests;
     if (r) w->free_requests = r->next;
-    else r = counted_alloc(&w->memory, w->request_octets);
+    else r = counted_alloc_lined(&w->memory, w->request_octets, REQUEST_HOT);
     if (!r) return NULL;
     request_clear(r);
     r->match.route = NULL;

@@ -143,6 +143,12 @@ struct skua_request {
     bool timed : 1;   // timeout_ns is its own
     bool limited : 1; // content_max is the route's, and so the limit of what is collected
     uint32_t holds;
+    // Each message of a WebSocket needs these, and what comes before them from worker on: two lines of the processor's cache.
+    size_t unconsumed;
+    skua_content_fn *reader;
+    void *reader_user;
+    uint64_t wanted;      // drained is called when there is so much room; 0: not
+    uint64_t sent_octets; // of content: queued so far, and in the end handed to the kernel
     unsigned received_trailers_count;
     uint64_t entered;        // middleware that it has come to: bit i is number i of the set
     request_object *objects; // of skua_request_set
@@ -155,12 +161,6 @@ struct skua_request {
     uint64_t content_max; // of skua_content_limit; 0: none
     uint64_t content_got; // decoded from chunks
     uint64_t discarded;
-    // Each message of a WebSocket needs these: they are together.
-    size_t unconsumed;
-    skua_content_fn *reader;
-    void *reader_user;
-    uint64_t wanted;           // drained is called when there is so much room; 0: not
-    uint64_t sent_octets;      // of content: queued so far, and in the end handed to the kernel
     response_fields fields;    // added by the handler
     response_fields *trailers; // the same, behind the content; NULL: none
     skua_end_fn *end;
@@ -242,6 +242,9 @@ static inline bool request_is_open(const skua_request *r)
     return both == RESPONSE_NONE;
 }
 
+enum { REQUEST_HOT = offsetof(skua_request, worker) };
+
+_Static_assert(offsetof(skua_request, sent_octets) < REQUEST_HOT + 128, "REQUEST_HOT");
 _Static_assert(offsetof(skua_request, muted) == offsetof(skua_request, responding) + 3,
                "request_is_plain");
 

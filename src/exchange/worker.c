@@ -43,7 +43,7 @@ void worker_free_requests(skua_worker *w)
     while (w->free_requests) {
         skua_request *r = w->free_requests;
         w->free_requests = r->next;
-        counted_free(r);
+        counted_free_lined(r);
     }
 }
 
@@ -60,7 +60,7 @@ size_t worker_sweep_requests(skua_worker *w)
             link = &r->next;
         } else {
             *link = r->next;
-            counted_free(r);
+            counted_free_lined(r);
             freed += w->request_octets;
         }
     }

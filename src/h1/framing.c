@@ -420,7 +420,7 @@ static bool framing_is_crowded(const skua_request *r)
 static uint64_t framing_unsent(const skua_request *r)
 {
     if (r->push >= PUSH_TUNNEL) return h1_session_of(r->carrier)->out.octets;
-    uint64_t left = h1_session_of(r->carrier)->out.total_out;
+    uint64_t left = out_has_left(&h1_session_of(r->carrier)->out);
     return r->mark > left ? r->mark - left : 0;
 }
 

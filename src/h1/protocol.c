@@ -161,7 +161,7 @@ __attribute__((cold)) static bool h1_protocol_timed_out(session *base)
 // The request whose response has the file that has failed.
 static skua_request *h1_protocol_of_failed(h1_session *s)
 {
-    uint64_t at = s->out.total_out;
+    uint64_t at = out_has_left(&s->out);
     for (unsigned i = 0; i < s->out.count && !out_segment_at(&s->out, i)->failed; i++)
         at += out_segment_at(&s->out, i)->len;
     skua_request *r = s->leaving;

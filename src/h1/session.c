@@ -23,14 +23,20 @@ enum { H1_SESSION_LEAVING_MAX = 64 };
 
 enum { H1_SESSION_PULL_QUEUED = 65536 }; // pulling stops above it
 
+// Most queues are one segment, which begins a line of the processor's cache.
+static out_segment *h1_session_segments_new(skua_worker *w)
+{
+    return counted_alloc_lined(&w->memory, H1_SESSION_SEGMENTS * sizeof(out_segment), 0);
+}
+
 // Members that no session of HTTP/1 ever changes are set here.
 __attribute__((noinline)) static h1_session *h1_session_make(skua_worker *w)
 {
-    h1_session *s = counted_alloc(&w->memory, sizeof *s);
+    h1_session *s = counted_alloc_lined(&w->memory, sizeof *s, H1_SESSION_HOT);
     if (!s) return NULL;
-    s->segments = counted_alloc(&w->memory, H1_SESSION_SEGMENTS * sizeof *s->segments);
+    s->segments = h1_session_segments_new(w);
     if (!s->segments) {
-        counted_free(s);
+        counted_free_lined(s);
         return NULL;
     }
     s->base.idles = s->base.looks_anew = false;
@@ -90,8 +96,8 @@ static void h1_session_end_requests(h1_session *s, skua_end how)
 
 static void h1_session_free(h1_session *s)
 {
-    counted_free(s->segments);
-    counted_free(s);
+    counted_free_lined(s->segments);
+    counted_free_lined(s);
 }
 
 void h1_session_end(session *base, skua_end how)
@@ -115,7 +121,7 @@ static bool h1_session_refill(out_queue *out)
 {
     h1_session *s = (h1_session *)(void *)((char *)out - offsetof(h1_session, out));
     skua_worker *w = s->base.worker;
-    s->segments = counted_alloc(&w->memory, H1_SESSION_SEGMENTS * sizeof *s->segments);
+    s->segments = h1_session_segments_new(w);
     if (!s->segments) return false;
     out->segments = s->segments;
     out->first = 0;
@@ -129,7 +135,7 @@ bool h1_session_give_segments(carrier *c)
     h1_session *s = h1_session_of(c);
     if (s->out.count) return false;
     out_rest(&s->out);
-    counted_free(s->segments);
+    counted_free_lined(s->segments);
     s->segments = NULL;
     s->out.room = 0;
     s->out.refill = h1_session_refill;
@@ -175,14 +181,11 @@ void h1_session_kick(carrier *c)
 
 _Static_assert(H1_READS == 0 && H1_INPUT_FLOWS == 0, "h1_session_tunnels");
 
-// Whether octets that come are its current request's, whose tunnel is read, and nothing is held up, kept or about to end.
-// That is one comparison, since each message asks for it.
+// Whether octets that come are its current request's, whose tunnel is read, and nothing was kept before them.
 static inline bool h1_session_tunnels(const h1_session *s, const skua_request *r)
 {
-    unsigned held = (unsigned)s->stage | s->input | s->leaving_count | s->carrier.broken |
-                    s->base.looks_anew | *s->base.link.peer_is_done;
     return r->reading == READING_TUNNEL && r->reader && !r->paused &&
-           (held | r->wanted | r->unconsumed | s->in_len) == 0;
+           (s->stage | s->input | s->carrier.broken | s->in_len | r->unconsumed) == 0;
 }
 
 // Requests do not come by here.
@@ -190,7 +193,8 @@ __attribute__((noinline)) bool h1_session_flows(const h1_session *s)
 {
     const skua_request *r = s->carrier.current;
     return r && r->is_socket && r->push == PUSH_TUNNEL && r->responding == RESPONSE_PUSHED &&
-           h1_session_tunnels(s, r);
+           h1_session_tunnels(s, r) &&
+           (s->leaving_count | s->base.looks_anew | *s->base.link.peer_is_done | r->wanted) == 0;
 }
 
 // A socket that is read already need not be gone on with. A transport has to seal first.
@@ -299,7 +303,7 @@ void h1_session_let_leave(h1_session *s)
 
 void h1_session_release(h1_session *s)
 {
-    while (s->leaving_count && s->leaving->mark <= s->out.total_out) {
+    while (s->leaving_count && s->leaving->mark <= out_has_left(&s->out)) {
         skua_request *r = s->leaving;
         s->leaving = r->next;
         if (!s->leaving) s->leaving_tail = &s->leaving;

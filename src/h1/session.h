@@ -30,10 +30,12 @@ typedef enum h1_session_input {
     H1_INPUT_OVER    // FIN: what has been received is all there is
 } h1_session_input;
 
-// The members that each message of a WebSocket needs come first: they are not in the processor's first cache when
-// octets come.
+// The members that each response and each message of a WebSocket needs lie together, from H1_SESSION_HOT on: they are not
+// in the processor's first cache when octets come.
 struct h1_session {
-    carrier carrier;          // first; its current is the request that is read or answered
+    h1_session *next;         // free
+    session base;             // its last 64 octets are needed
+    carrier carrier;          // its current is the request that is read or answered
     uint32_t in_len, in_room; // of in
     uint8_t stage;            // h1_session_stage
     uint8_t input;            // h1_session_input
@@ -42,9 +44,7 @@ struct h1_session {
     bool piece_exact;   // the size is written already
     uint8_t piece_head; // octets before the content
     uint8_t leaving_count;
-    session base;
     out_queue out;                         // octets of responses, framed
-    h1_session *next;                      // free
     skua_request *leaving, **leaving_tail; // answered, oldest first
     // received and not used yet: a head in part, or what is behind a request that is being answered
     char *in;
@@ -53,6 +53,11 @@ struct h1_session {
     chunk_decoder chunks;  // of HEAD_CONTENT_STREAMED
     out_segment *segments; // of out; NULL: given back, as nothing has been queued for a while
 };
+
+enum { H1_SESSION_HOT = offsetof(h1_session, base.link.peer_is_done) };
+
+_Static_assert(offsetof(h1_session, out) <= H1_SESSION_HOT + 128,
+               "three lines of the processor's cache");
 
 // Whether nothing more may be queued. Segments that were given back come again with what is.
 static inline bool h1_session_queue_is_full(const h1_session *s)
@@ -71,7 +76,7 @@ bool h1_session_give_segments(carrier *c);
 
 static inline h1_session *h1_session_of(carrier *c)
 {
-    return (h1_session *)(void *)c;
+    return (h1_session *)(void *)((char *)c - offsetof(h1_session, carrier));
 }
 
 static inline h1_session *h1_session_of_base(session *base)

@@ -125,7 +125,7 @@ void h2_ending_settle(h2_stream *stream)
 
 void h2_ending_release(h2_session *s)
 {
-    while (s->work->leaving && s->work->leaving->leaving->mark <= s->base.out->total_out) {
+    while (s->work->leaving && s->work->leaving->leaving->mark <= out_has_left(s->base.out)) {
         h2_stream *stream = s->work->leaving;
         s->work->leaving = stream->next_leaving;
         skua_request *r = stream->leaving;

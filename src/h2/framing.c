@@ -589,7 +589,7 @@ static size_t h2_framing_payload(h2_session *s, h2_stream *stream)
     if (most > H2_PAYLOAD_OCTETS_MAX) most = H2_PAYLOAD_OCTETS_MAX;
     const out_segment *first = out_segment_at(&stream->backlog->out, 0);
     if (first->kind != OUT_COPIED) return most;
-    size_t left = (size_t)(s->base.out->end - s->base.out->at);
+    size_t left = s->base.out->left;
     size_t room = left >= H2_PIECE_MIN ? left : BLOCK_OCTETS;
     return most + H2_HEAD_OCTETS <= room ? most : room - H2_HEAD_OCTETS;
 }
@@ -686,7 +686,7 @@ static uint64_t h2_framing_unsent(const skua_request *r)
 {
     const h2_stream *stream = h2_stream_of_const(r->carrier);
     if (r->push >= PUSH_TUNNEL) return h2_backlog_octets(stream);
-    uint64_t left = h2_framing_session(r)->base.out->total_out;
+    uint64_t left = out_has_left(h2_framing_session(r)->base.out);
     uint64_t queued = r->mark > left ? r->mark - left : 0;
     if (queued > stream->content_framed) queued = stream->content_framed;
     return queued + h2_backlog_octets(stream);
