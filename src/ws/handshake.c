@@ -212,10 +212,10 @@ static skua_status ws_answer(skua_request *r, ws_session *s, ws_endpoint *endpoi
 static void ws_upgrade(skua_request *r, ws_endpoint *endpoint)
 {
     ws_slot *slot;
-    ws_session *s = counted_zeroed(&r->worker->memory, sizeof *s);
+    ws_session *s = ws_session_new(r->worker);
     bool has_room = arena_make_room(&r->memory, WS_ROOM_OCTETS);
     if (!s || !has_room || ws_slot_take(r->worker, &slot)) {
-        counted_free(s);
+        counted_free_lined(s);
         (void)skua_respond_error(r, 503);
         if (endpoint->desc.blocking) ws_call_release(r->worker);
         return;
@@ -228,7 +228,7 @@ static void ws_upgrade(skua_request *r, ws_endpoint *endpoint)
     if (endpoint->desc.blocking) ws_call_release(r->worker);
     ws_slot_put(r->worker, slot);
     ws_deflate_free(s->deflate);
-    counted_free(s);
+    counted_free_lined(s);
 }
 
 void ws_handshake(skua_request *r, void *user)

@@ -72,7 +72,7 @@ void ws_session_put_away(ws_session *s)
     SKUA_ASSERT(s->state == WS_OPEN && s->inside == 0);
     ws_session_detach(s);
     s->slot->session = NULL;
-    counted_free(s);
+    counted_free_lined(s);
 }
 
 // ---- The stop ----

@@ -20,6 +20,7 @@ skua_status ws_outgoing_begin(ws_session *s, bool text)
     if (!ws_outgoing_may_go(s)) return SKUA_ECLOSED;
     if (s->outgoing.open) return SKUA_ESTATE;
     s->outgoing = (ws_outgoing){ .open = true, .is_text = text };
+    s->crowds_at = 0; // a whole message is refused meanwhile
     return SKUA_OK;
 }
 

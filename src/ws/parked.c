@@ -167,7 +167,7 @@ bool ws_unpark(ws_parked *p, skua_request *r, const uint64_t counts[MEMO_COUNTS]
 {
     ws_slot *slot = p->slot;
     if (!io_alarms_reserve(&r->worker->loop.alarms)) return false;
-    ws_session *s = counted_zeroed(&r->worker->memory, sizeof *s);
+    ws_session *s = ws_session_new(r->worker);
     if (!s) return false;
     ws_unpark_session(s, p, counts);
     if (p->is_closing) ws_unpark_closing(s, p, r->worker->loop.now_ns);

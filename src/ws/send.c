@@ -181,6 +181,12 @@ bool ws_has_room(const ws_session *s, uint64_t octets)
     return room > 0 && ws_carrier_max(s) - room + octets <= s->queued_max;
 }
 
+// Whether nothing but its queue may hold a socket up, as is so for most.
+static bool ws_has_only_its_queue(const ws_session *s)
+{
+    return !s->call && !s->deflate && !s->is_paused && !s->outgoing.open;
+}
+
 bool ws_is_crowded(ws_session *s)
 {
     uint64_t most = ws_carrier_max(s), half = (s->queued_max < most ? s->queued_max : most) / 2;
@@ -188,7 +194,8 @@ bool ws_is_crowded(ws_session *s)
     if (queued > half || s->request->carrier->table->is_crowded(s->request)) return true;
     // soon, since what is lent uses pieces of the queue, one or two for each RESPONSE_COPY_MAX at least
     uint64_t left = half - queued, soon = WS_CROWDS_SOON * RESPONSE_COPY_MAX;
-    s->crowds_at = s->request->sent_octets + (left < soon ? left : soon);
+    if (ws_has_only_its_queue(s))
+        s->crowds_at = s->request->sent_octets + (left < soon ? left : soon);
     return false;
 }
 
@@ -234,28 +241,38 @@ static skua_status ws_send_slowly(ws_session *s, uint64_t octets)
     return SKUA_ELIMIT;
 }
 
+static skua_status ws_count_sent(ws_session *s, size_t len, skua_status status)
+{
+    if (status) return status;
+    s->messages_out++;
+    s->octets_out += len;
+    return SKUA_OK;
+}
+
 // At the last look half of the queue was free, and less than that has been sent since. Streams share a queue, and while
 // memory is short a queue holds less.
 static bool ws_has_room_surely(const ws_session *s, uint64_t octets)
 {
     const skua_request *r = s->request;
-    return r->sent_octets + octets < s->crowds_at && r->carrier->number == 0 &&
-           r->worker->out_octets_max == ws_carrier_max(s);
+    return r->sent_octets + octets < s->crowds_at && r->carrier->number == 0 && !r->worker->slow;
+}
+
+// For a message that is not known to have room, or whose socket compresses.
+__attribute__((noinline)) static skua_status ws_send_if_it_may(ws_session *s, ws_opcode opcode,
+                                                               slice message, uint64_t octets)
+{
+    if (s->outgoing.open) return SKUA_ESTATE;
+    if (octets > s->queued_max) return SKUA_EINVAL;
+    if (!ws_has_room(s, octets)) return ws_send_slowly(s, octets);
+    return ws_count_sent(s, message.len, ws_send_message(s, opcode, message));
 }
 
 skua_status ws_send(ws_session *s, ws_opcode opcode, slice message)
 {
     uint64_t octets = ws_framed_octets(message.len);
     if (s->state != WS_OPEN || !ws_is_writable(s->request)) return SKUA_ECLOSED;
-    if (s->outgoing.open) return SKUA_ESTATE;
-    if (octets > s->queued_max) return SKUA_EINVAL;
-    if (!ws_has_room_surely(s, octets) && !ws_has_room(s, octets)) return ws_send_slowly(s, octets);
-    skua_status status = s->deflate ? ws_compressed_send(s, opcode, message)
-                                    : ws_frame_queue(s->request, opcode, true, message);
-    if (status) return status;
-    s->messages_out++;
-    s->octets_out += message.len;
-    return SKUA_OK;
+    if (!ws_has_room_surely(s, octets)) return ws_send_if_it_may(s, opcode, message, octets);
+    return ws_count_sent(s, message.len, ws_frame_queue(s->request, opcode, true, message));
 }
 
 // ---- Pausing ----

@@ -63,13 +63,10 @@ bool ws_is_inflated_enough(const ws_session *s);
 // The slow half of ws_is_to_pause.
 bool ws_is_to_pause_rarely(ws_session *s);
 
-// Whether nothing more is to be read for now. Asked for each message: most sockets have nothing for which they might
-// pause but their queue.
+// Whether nothing more is to be read for now. Asked for each message.
 static inline bool ws_is_to_pause(ws_session *s)
 {
-    if (!s->call && !s->deflate && !s->is_paused && s->request->sent_octets < s->crowds_at)
-        return false;
-    return ws_is_to_pause_rarely(s);
+    return s->request->sent_octets >= s->crowds_at && ws_is_to_pause_rarely(s);
 }
 
 // Whether everything has left.

@@ -141,7 +141,7 @@ __attribute__((cold)) void ws_session_leave_rarely(ws_session *s)
     counted_free(s->held);
     ws_message_drop(s->message);
     ws_deflate_free(s->deflate);
-    counted_free(s);
+    counted_free_lined(s);
 }
 
 // ---- When something is due ----
@@ -468,30 +468,41 @@ bool ws_is_too_fast(ws_session *s)
 static BASE_INLINE_ALWAYS void ws_tell_message(ws_session *s, slice message)
 {
     const skua_websocket_desc *desc = &s->endpoint->desc;
-    skua_worker *w = s->request->worker;
-    w->told = s->message;
     ws_told_now.session = s;
     ws_told_now.text = slice_make(s->reader.is_text ? message.ptr : NULL, message.len);
     desc->message(s->socket, message, s->reader.is_text, desc->user);
     ws_told_now.session = NULL;
+}
+
+// The same for one that was collected in s->message.
+static void ws_tell_collected(ws_session *s, slice message)
+{
+    skua_worker *w = s->request->worker;
+    w->told = s->message;
+    ws_tell_message(s, message);
     w->told = NULL;
 }
 
-// For each message.
-static BASE_INLINE_ALWAYS void ws_on_whole_message(ws_session *s, slice message)
+// Counts a message, and hands it to the blocking function that there may be.
+// Returns: whether the program is to be told of it.
+static BASE_INLINE_ALWAYS bool ws_on_whole_message(ws_session *s, slice message)
 {
-    const skua_websocket_desc *desc = &s->endpoint->desc;
     if (ws_is_too_fast(s)) {
         ws_fail(s, WS_CODE_POLICY, "too many messages in a second");
-        return;
+        return false;
     }
     s->messages_in++;
     s->octets_in += message.len;
     if (s->call && !ws_call_deliver(s->call, message, s->reader.is_text)) {
         ws_fail(s, WS_CODE_TRY_LATER, "out of memory");
-        return;
+        return false;
     }
-    if (s->state == WS_OPEN && desc->message) ws_tell_message(s, message);
+    return s->state == WS_OPEN && s->endpoint->desc.message;
+}
+
+static void ws_on_collected_message(ws_session *s, slice message)
+{
+    if (ws_on_whole_message(s, message)) ws_tell_collected(s, message);
     if (s->message && s->state != WS_CLOSED) ws_message_free(s);
 }
 
@@ -613,7 +624,7 @@ __attribute__((noinline)) static void ws_feed_parts(ws_session *s, slice input)
         case WS_EVENT_MESSAGE:
             if (s->reader.compressed && !ws_compressed_end(s, direct, &whole)) return;
             if (in_pieces) ws_on_last_piece(s);
-            else ws_on_whole_message(s, whole.ptr ? whole : ws_collected(s));
+            else ws_on_collected_message(s, whole.ptr ? whole : ws_collected(s));
             whole = (slice){ 0 };
             if (!ws_is_to_pause(s)) break;
             ws_pause(s, input);
@@ -637,7 +648,7 @@ __attribute__((noinline)) static void ws_feed(ws_session *s, slice input)
             ws_feed_parts(s, input);
             return;
         }
-        ws_on_whole_message(s, message);
+        if (ws_on_whole_message(s, message)) ws_tell_message(s, message);
         if (s->state == WS_CLOSED) return;
     }
     ws_pause(s, input);
@@ -712,6 +723,7 @@ static void ws_go_on(ws_session *s)
 void ws_session_pause(ws_session *s)
 {
     s->is_paused = true;
+    s->crowds_at = 0;
 }
 
 void ws_session_resume(ws_session *s)

@@ -9,6 +9,7 @@
 #ifndef SKUA_NO_WEBSOCKET
 
 #include "exchange/request.h"
+#include "exchange/worker.h"
 #include "ws/deflate.h"
 #include "ws/endpoint.h"
 #include "ws/message.h"
@@ -31,17 +32,15 @@ typedef struct ws_outgoing {
 typedef struct ws_letter ws_letter;
 typedef struct ws_call ws_call;
 
-// The members that each message needs come first: they are not in the processor's first cache when octets come.
+// The members that each message needs come first, in two lines of the processor's cache: they are not in its first one when
+// octets come.
 struct ws_session {
     skua_request *request;
     const ws_endpoint *endpoint;
-    ws_slot *slot;
     skua_socket socket;
-    ws_deflate *deflate; // NULL: no compression was agreed on
-    ws_call *call; // its blocking function's; NULL: none runs, or it needs to know nothing more
-    ws_message *message;  // what has come of one in more than one piece; NULL: none
-    unsigned inside;      // calls that use it
-    uint8_t state;        // ws_state
+    ws_call *call;   // its blocking function's; NULL: none runs, or it needs to know nothing more
+    unsigned inside; // calls that use it
+    uint8_t state;   // ws_state
     bool close_is_queued; // in WS_CLOSING: not as long as messages wait for room
     bool is_refused;      // the program is to be told when there is room
     bool is_paused;       // the program takes no messages for now
@@ -55,12 +54,17 @@ struct ws_session {
     unsigned rate_count;
     int64_t rate_from_ns; // frames are counted for a second from then
     int64_t heard_ns;
-    uint64_t crowds_at; // the queue is not looked at before so many octets have been sent
-    uint64_t queued_max;
     uint64_t messages_in, messages_out, octets_in, octets_out;
+    // Before so many octets have been sent, nothing is looked at for which reading might pause or a message be refused.
+    // 0: that is looked at each time
+    uint64_t crowds_at;
+    ws_reader reader;
+    ws_slot *slot;
+    ws_deflate *deflate; // NULL: no compression was agreed on
+    ws_message *message; // what has come of one in more than one piece; NULL: none
+    uint64_t queued_max;
     ws_letter *waiting, *waiting_last; // messages of other threads
     ws_outgoing outgoing;
-    ws_reader reader;
     ws_session *next, *previous; // of the worker
     slice protocol;
     char *pong; // payload of the last one that is owed; in the request's memory
@@ -89,6 +93,14 @@ typedef struct ws_told {
 } ws_told;
 
 extern _Thread_local ws_told ws_told_now;
+
+// One that is zeroed; NULL when memory ran out. counted_free_lined gives it back.
+static inline ws_session *ws_session_new(skua_worker *w)
+{
+    ws_session *s = counted_alloc_lined(&w->memory, sizeof *s, 0);
+    if (s) memset(s, 0, sizeof *s);
+    return s;
+}
 
 enum { WS_DIRECT_OCTETS = 4096 }; // a message in one piece, up to this, needs no memory
 
