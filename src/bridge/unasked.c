@@ -34,53 +34,52 @@ static bool bridge_is_endless(const redisReadTask *reading, bridge_length count)
 
 // ---- Long replies ----
 
-static void bridge_begin_reply(const redisReadTask *reading)
+static void bridge_begin_reply(bridge_unasked *guard)
 {
-    bridge_unasked *guard = reading->privdata;
-    if (reading->parent) return;
     guard->octets_before += guard->octets;
-    guard->octets = 0;
+    guard->octets = guard->objects = 0;
     guard->entry_id[0] = 0;
 }
 
-// [[stream, [[id, [name, value, ...]], ...]]]
-static bool bridge_is_entry_id(const redisReadTask *reading)
+static bool bridge_has_grown_long(bridge_unasked *guard, size_t unread)
 {
-    const redisReadTask *at = reading->parent;
-    unsigned depth = 0;
-    for (; at; at = at->parent)
-        depth++;
-    return depth == 4 && reading->idx == 0;
-}
-
-static bool bridge_has_grown_long(bridge_unasked *guard, size_t octets)
-{
+    size_t octets = guard->octets + unread + guard->objects * BRIDGE_OBJECT_OCTETS;
     if (octets <= BRIDGE_REPLY_OCTETS_MAX) return false;
     guard->is_long = true;
     guard->why = "its reply has too many octets";
     return true;
 }
 
-// Returns: whether the reply is too long with it.
-static bool bridge_count_string(const redisReadTask *reading, const char *octets, size_t len)
-{
-    bridge_unasked *guard = reading->privdata;
-    bridge_begin_reply(reading);
-    if (bridge_is_entry_id(reading) && len < sizeof guard->entry_id) {
-        memcpy(guard->entry_id, octets, len);
-        guard->entry_id[len] = 0;
-        guard->entry = (size_t)reading->parent->idx;
-    }
-    guard->octets += len;
-    return bridge_has_grown_long(guard, guard->octets);
-}
-
 bool bridge_unasked_is_long(bridge_unasked *guard, const redisReader *reader)
 {
-    return bridge_has_grown_long(guard, guard->octets + reader->len - reader->pos);
+    return bridge_has_grown_long(guard, reader->len - reader->pos);
+}
+
+// [[stream, [[id, [name, value, ...]], ...]]]
+static void bridge_note_entry(const redisReadTask *reading, const char *octets, size_t len)
+{
+    bridge_unasked *guard = reading->privdata;
+    unsigned depth = 0;
+    for (const redisReadTask *at = reading->parent; at; at = at->parent)
+        depth++;
+    if (depth != 4 || reading->idx != 0 || len >= sizeof guard->entry_id) return;
+    memcpy(guard->entry_id, octets, len);
+    guard->entry_id[len] = 0;
+    guard->entry = (size_t)reading->parent->idx;
 }
 
 // ---- Objects ----
+
+// Whether one more object is made, with so many octets of its own.
+static bool bridge_admits(const redisReadTask *reading, size_t octets)
+{
+    bridge_unasked *guard = reading->privdata;
+    if (bridge_is_unasked(reading)) return false;
+    if (!reading->parent) bridge_begin_reply(guard);
+    guard->octets += octets;
+    guard->objects++;
+    return !bridge_has_grown_long(guard, 0);
+}
 
 static const redisReplyObjectFunctions *bridge_usual(const redisReadTask *reading)
 {
@@ -90,38 +89,38 @@ static const redisReplyObjectFunctions *bridge_usual(const redisReadTask *readin
 
 static void *bridge_make_string(const redisReadTask *reading, char *octets, size_t len)
 {
-    if (bridge_is_unasked(reading) || bridge_count_string(reading, octets, len)) return NULL;
-    return bridge_usual(reading)->createString(reading, octets, len);
+    bridge_note_entry(reading, octets, len);
+    return bridge_admits(reading, len) ? bridge_usual(reading)->createString(reading, octets, len)
+                                       : NULL;
 }
 
 static void *bridge_make_array(const redisReadTask *reading, bridge_length count)
 {
-    if (bridge_is_unasked(reading) || bridge_is_endless(reading, count)) return NULL;
-    bridge_begin_reply(reading);
+    if (!bridge_admits(reading, 0) || bridge_is_endless(reading, count)) return NULL;
     return bridge_usual(reading)->createArray(reading, count);
 }
 
 static void *bridge_make_integer(const redisReadTask *reading, long long value)
 {
-    return bridge_is_unasked(reading) ? NULL : bridge_usual(reading)->createInteger(reading, value);
+    return bridge_admits(reading, 0) ? bridge_usual(reading)->createInteger(reading, value) : NULL;
 }
 
 static void *bridge_make_nil(const redisReadTask *reading)
 {
-    return bridge_is_unasked(reading) ? NULL : bridge_usual(reading)->createNil(reading);
+    return bridge_admits(reading, 0) ? bridge_usual(reading)->createNil(reading) : NULL;
 }
 
 #if HIREDIS_MAJOR >= 1
 static void *bridge_make_double(const redisReadTask *reading, double value, char *text, size_t len)
 {
-    return bridge_is_unasked(reading)
-               ? NULL
-               : bridge_usual(reading)->createDouble(reading, value, text, len);
+    return bridge_admits(reading, len)
+               ? bridge_usual(reading)->createDouble(reading, value, text, len)
+               : NULL;
 }
 
 static void *bridge_make_bool(const redisReadTask *reading, int value)
 {
-    return bridge_is_unasked(reading) ? NULL : bridge_usual(reading)->createBool(reading, value);
+    return bridge_admits(reading, 0) ? bridge_usual(reading)->createBool(reading, value) : NULL;
 }
 #endif
 
@@ -130,7 +129,7 @@ void bridge_unasked_refuse(bridge_unasked *guard, redisReader *reader, const uns
     guard->asked = asked;
     guard->why = NULL;
     guard->is_long = false;
-    guard->octets = 0;
+    guard->octets = guard->objects = 0;
     guard->octets_before = 0;
     guard->entry_id[0] = 0;
     guard->usual = reader->fn;

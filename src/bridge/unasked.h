@@ -12,9 +12,11 @@
 #include <stdint.h>
 
 enum {
-    BRIDGE_ELEMENTS_MAX = 1048576,      // of an array
-    BRIDGE_REPLY_OCTETS_MAX = 33554432, // of the strings of a reply
-    BRIDGE_STREAM_ID_OCTETS = 48        // of an entry, as the store writes it
+    BRIDGE_ELEMENTS_MAX = 1048576, // of an array
+    BRIDGE_REPLY_OCTETS_MAX =
+        33554432, // of a reply: its strings, and what its objects take beside them
+    BRIDGE_OBJECT_OCTETS = 64,
+    BRIDGE_STREAM_ID_OCTETS = 48 // of an entry, as the store writes it
 };
 
 // The functions that make the objects of replies. They last as long as the connection.
@@ -25,7 +27,8 @@ typedef struct bridge_unasked {
     const char *why;        // what is wrong with a reply that came; NULL: nothing
     bool is_long;           // that is it
     size_t octets;          // of the strings of the reply that is being read
-    uint64_t octets_before; // of those before it
+    size_t objects;         // of it
+    uint64_t octets_before; // of the replies before it
     size_t entry; // where in the reply of a stream the entry is that is being read, from 0
     char entry_id[BRIDGE_STREAM_ID_OCTETS]; // empty: none is
 } bridge_unasked;

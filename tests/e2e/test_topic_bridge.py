@@ -358,6 +358,18 @@ def test_an_entry_of_another_program_that_is_long(launch):
     store.end()
 
 
+def test_an_entry_of_very_many_fields(launch):
+    """They are empty, and each takes memory all the same."""
+    entries = Entries(entry(1, b"one"), b"*1000000\r\n" + b"$0\r\n\r\n" * 1000000, entry(2, b"two"))
+    store = FalseStore(XREAD=entries)
+    here = launch(numbered, "topics", env={"STORE": store.url})
+    reader = Stream(here)
+    assert messages(reader, 2) == ["one", "two"]
+    assert counted(here, "ignored") == 1
+    assert entries.counts[:2] == [16, 1]
+    store.end()
+
+
 def test_many_long_entries_at_once(launch):
     """Their machine lets longer messages pass than this one, which asks for fewer then, and for as many as before behind them."""
     entries = Entries(*(entry(number, b"x" * 4000000) for number in range(1, 21)), entry(21, b"end"))
