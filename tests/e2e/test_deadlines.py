@@ -142,7 +142,7 @@ def test_client_that_reads_a_file_slowly_then_stops(launch_rules, tmp_path):
 def test_client_that_reads_slowly_but_steadily(launch_rules, tmp_path):
     """The kernel takes nothing for seconds, for it holds megabytes; the peer reads all the time."""
     (tmp_path / "big").write_bytes(b"a" * 30_000_000)
-    rules = launch_rules("--files", tmp_path, f"stall_timeout_ns={300 * MS}")
+    rules = launch_rules("--files", tmp_path, f"stall_timeout_ns={600 * MS}")
     with rules.connect(receive_buffer=262144) as connection:
         connection.send(request("/files/big"))
         assert connection.head().status == 200

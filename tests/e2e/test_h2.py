@@ -720,7 +720,7 @@ def test_close_ends_the_connection_behind_the_others(client):
 
 
 def test_the_server_asks_whether_a_quiet_client_is_there(launch_rules):
-    rules = launch_rules("stall_timeout_ns=300000000")
+    rules = launch_rules("stall_timeout_ns=600000000")
     with Client(rules) as client:
         stream = client.open("/watched-silent")
         for _ in range(4):
