@@ -258,8 +258,8 @@ static bool ws_has_room_surely(const ws_session *s, uint64_t octets)
 }
 
 // For a message that is not known to have room, or whose socket compresses.
-__attribute__((noinline)) static skua_status ws_send_if_it_may(ws_session *s, ws_opcode opcode,
-                                                               slice message, uint64_t octets)
+static skua_status ws_send_if_it_may(ws_session *s, ws_opcode opcode, slice message,
+                                     uint64_t octets)
 {
     if (s->outgoing.open) return SKUA_ESTATE;
     if (octets > s->queued_max) return SKUA_EINVAL;
