@@ -142,7 +142,7 @@ static void bridge_begin(server_relay *relay, skua_worker *w)
     b->last[0] = 0;
     b->entries_max = 0;
     b->store_ms = 0;
-    b->one_by_one = false;
+    b->alone = 0;
     b->last_is_entry = b->gap_due = b->owes_count = b->told_away = b->told_ignored = false;
     b->attempts = b->refusals = 0;
     b->lookup = (bridge_lookup){ .host = b->url.host, .done = bridge_found, .user = b };

@@ -54,7 +54,7 @@ typedef struct topic_bridge {
     bool owes_count;                    // others are to be told how far the numbers have come
     bool told_away, told_ignored;       // by the log
     unsigned attempts;                  // to connect, since it was up for a while
-    bool one_by_one;                    // publications are sent, as several were refused
+    unsigned alone;                     // publications to be sent one by one, as all were refused
     uint64_t refused;                   // number of the publication that the store refused last
     unsigned refusals;                  // how often it did, without another one between
     skua_timer again;                   // of the next attempt, or of reading on

@@ -61,7 +61,7 @@ static void bridge_taken(bridge_link *l, const redisReply *reply)
 {
     topic_bridge *b = l->user;
     (void)reply;
-    b->one_by_one = false;
+    if (b->alone) b->alone--;
     bridge_take_off(b);
     bridge_send_waiting(b);
 }
@@ -81,18 +81,19 @@ static void bridge_all_taken(bridge_link *l, const redisReply *reply)
         is_right = reply->element[i]->type == REDIS_REPLY_STRING;
         if (is_right) bridge_take_off(b);
     }
-    b->one_by_one = !is_right;
+    b->alone = is_right ? 0 : 1;
     if (is_right) bridge_send_waiting(b);
     else bridge_go_away(b, "it has not taken all of a transaction");
 }
 
 // A store names its own states (OOM, READONLY, LOADING and so on), which pass. Its other errors are about the command:
 // one for a publication, behind a greeting that it has taken, would keep back all that wait behind it for ever. Which of
-// several it is for is found by sending them one by one.
+// several it is for is found by sending all of those one by one, until one is refused.
 static void bridge_refused(bridge_link *l, const redisReply *error)
 {
     topic_bridge *b = l->user;
     const bridge_waiter *first = b->waiting.first;
+    b->alone = 1;
     if (strncmp(error->str, "ERR ", 4) != 0) return;
     if (b->refused != first->number) b->refusals = 0;
     b->refused = first->number;
@@ -101,7 +102,7 @@ static void bridge_refused(bridge_link *l, const redisReply *error)
                first->message->message.len, error->str);
     bridge_waiting_taken(&b->waiting);
     figure_add(&b->worker->figures->shared.topics_dropped, 1);
-    b->attempts = 0;
+    b->attempts = b->alone = 0;
 }
 
 static bool bridge_send_next(topic_bridge *b, const bridge_question *question)
@@ -136,9 +137,9 @@ static bool bridge_send_several(topic_bridge *b)
                                  runs = { .replied = bridge_all_taken };
     const slice begin = SKUA_SLICE("MULTI"), end = SKUA_SLICE("EXEC");
     bool well = bridge_link_ask(&b->adder, &begin, 1, &queues);
-    b->one_by_one = true; // if it is refused
     while (well && bridge_may_send(&b->waiting))
         well = bridge_send_next(b, &queues);
+    b->alone = b->waiting.sent; // if it is refused
     return well && bridge_link_ask(&b->adder, &end, 1, &runs);
 }
 
@@ -148,7 +149,7 @@ void bridge_send_waiting(topic_bridge *b)
     const bridge_waiter *next = b->waiting.unsent;
     bool well = true;
     if (b->state < BRIDGE_SENDS || b->waiting.sent) return;
-    if (next) well = next->next && !b->one_by_one ? bridge_send_several(b) : bridge_send_one(b);
+    if (next) well = next->next && !b->alone ? bridge_send_several(b) : bridge_send_one(b);
     else if (b->owes_count)
         well = bridge_add_count(b, BRIDGE_COUNT, b->waiting.numbered, &question);
     if (!well) bridge_go_away(b, skua_status_text(SKUA_ENOMEM));

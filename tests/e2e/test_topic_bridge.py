@@ -393,8 +393,8 @@ def refuses_publications(words):
 class Transactions:
     """Adds entries as a store does, one by one or all of a transaction, and refuses a message if is_refused says so."""
 
-    def __init__(self, is_refused):
-        self.is_refused, self.numbers, self.transactions = is_refused, [], 0
+    def __init__(self, is_refused, error=b"OOM command not allowed"):
+        self.is_refused, self.error, self.numbers, self.transactions = is_refused, error, [], 0
         self.here = threading.local()  # of a connection
         self.replies = {"XADD": self.add, "MULTI": self.begin, "EXEC": self.run, "XREAD": b"*-1\r\n"}
 
@@ -403,7 +403,7 @@ class Transactions:
         fields, queued = dict(zip(words[6::2], words[7::2])), getattr(self.here, "queued", None)
         if b"m" in fields and self.is_refused(fields[b"m"]):
             self.here.aborted = True
-            return b"-OOM command not allowed\r\n"
+            return b"-%s\r\n" % self.error
         (self.numbers if queued is None else queued).extend([int(fields[b"n"])] if b"m" in fields else [])
         return b"$3\r\n1-1\r\n" if queued is None else b"+QUEUED\r\n"
 
@@ -431,6 +431,20 @@ def test_a_store_that_refuses_one_of_many(launch):
     assert eventually(lambda: counted(here, "carried") == 40)
     assert adding.numbers == list(range(1, 41)) and adding.transactions
     assert len(refused) == 2
+    store.end()
+
+
+def test_a_store_that_never_takes_one_of_many(launch):
+    """It is found without a connection for each of those before it, and those behind it are carried."""
+    adding = Transactions(lambda message: message == b"m 30", b"ERR not this one")
+    store = FalseStore(**adding.replies)
+    here = launch(numbered, "topics", env={"STORE": store.url})
+    assert eventually(lambda: "XREAD" in store.asked)
+    publish_all(here, of("m", 40))
+    assert eventually(lambda: counted(here, "carried") == 39)
+    assert counted(here, "dropped") == 1
+    assert adding.numbers == [number for number in range(1, 41) if number != 31] and adding.transactions
+    assert len(store.greeted) <= 2 * 6, "two connections each time"
     store.end()
 
 
