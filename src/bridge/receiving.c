@@ -203,11 +203,13 @@ static void bridge_read_on(topic_bridge *b)
 }
 
 // The entry that is passed over is not asked for again, to see whether it is still there: that would be as long.
+// A store that gives more entries than it is asked for, or one again that was passed over, would be asked for ever.
 void bridge_receiving_shorten(topic_bridge *b)
 {
     bridge_unasked *guard = &b->reader.unasked;
     guard->is_long = false;
-    if (!guard->entry_id[0]) return;
+    if (!guard->entry_id[0] || guard->entry >= bridge_entries_max(b)) return;
+    if (strcmp(guard->entry_id, b->last) == 0) return;
     b->attempts = 0;
     b->entries_max = guard->entry;
     if (guard->entry) return;

@@ -358,6 +358,20 @@ def test_an_entry_of_another_program_that_is_long(launch):
     store.end()
 
 
+@pytest.mark.parametrize("before", [0, 18])
+def test_a_store_that_gives_the_same_long_entry_each_time(launch, before):
+    """It does not do what it is asked for: the entry is passed over once at most, and no more entries are asked for than usual."""
+    empty = b"*2\r\n$3\r\n1-1\r\n*0\r\n"
+    entries = b"*%d\r\n" % (before + 1) + empty * before + b"*2\r\n$3\r\n1-1\r\n*1\r\n$536870912\r\n"
+    reply, counts = b"*1\r\n*2\r\n$1\r\ns\r\n" + entries + bytes(34 << 20), []
+    store = FalseStore(XREAD=lambda words: counts.append(int(words[2])) or reply)
+    here = launch(numbered, "topics", env={"STORE": store.url})
+    assert eventually(lambda: len(counts) >= 4)
+    assert max(counts) == 16
+    assert counted(here, "ignored") <= 1
+    store.end()
+
+
 def test_an_entry_of_very_many_fields(launch):
     """They are empty, and each takes memory all the same."""
     entries = Entries(entry(1, b"one"), b"*1000000\r\n" + b"$0\r\n\r\n" * 1000000, entry(2, b"two"))
