@@ -219,7 +219,8 @@ static void bridge_time_came(bridge_link *l, const redisReply *reply)
         bridge_go_away(b, "it does not tell the time");
         return;
     }
-    if (!reply->element[1]->str || !skua_slice_i64(slice_of(reply->element[1]->str), &ms)) ms = 0;
+    if (!reply->element[1]->str || !skua_slice_i64(slice_of(reply->element[1]->str), &ms) || ms < 0)
+        ms = 0;
     b->store_ms = seconds * 1000 + ms / 1000;
     ms = b->store_ms - (skua_worker_now_ns(b->worker) - b->begun_ns) / 1000000;
     (void)snprintf(b->last, sizeof b->last, "%" PRId64 "-0", ms < 0 ? 0 : ms);

@@ -301,6 +301,7 @@ ENTRIES = b"*1\r\n*2\r\n$11\r\nskua:topics\r\n*1\r\n*2\r\n"  # one, whose id and
     ({"XREAD": b"*1048576\r\n" * 6 + b"*1048577\r\n"}, "its reply has too many elements"),
     ({"XREAD": b"!"}, "Protocol error"),
     ({"TIME": b"+OK\r\n"}, "it does not tell the time"),
+    ({"TIME": b"*2\r\n$1\r\n0\r\n$20\r\n-9223372036854775808\r\n", "XADD": b"$21\r\n9223372036854775807-0\r\n", "XREAD": b"*-1\r\n"}, None),
     ({"PING": b"-no\r\n"}, "(no)"),
     ({"XREAD": b"", "XADD": b"$3\r\n1-1\r\n+OK\r\n"}, "it replies though nothing was asked"),
 ], ids=lambda value: None if value is None or isinstance(value, str) else repr(value)[:40])
