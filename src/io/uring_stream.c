@@ -100,16 +100,37 @@ static uring_sqe *uring_submission(io_loop *loop, io_stream *stream, uring_kind 
     return sqe;
 }
 
+// Those who flood bring full buffers, and so others wait no longer than they did.
+static uint32_t uring_multishot_octets(uring_kernel *kernel, const io_stream *stream)
+{
+    uint32_t slot = stream->item.slot;
+    if (slot >= URING_FILES) return URING_MULTISHOT_OCTETS;
+    bool is_short = kernel->pieces[slot] == URING_SHORT_PIECES;
+    kernel->pieces[slot] = 0;
+    return is_short ? URING_MULTISHOT_SHORT_OCTETS : URING_MULTISHOT_OCTETS;
+}
+
+static void uring_count_piece(uring_kernel *kernel, const io_stream *stream)
+{
+    uint32_t slot = stream->item.slot;
+    if (slot < URING_FILES && kernel->pieces[slot] < URING_SHORT_PIECES) kernel->pieces[slot]++;
+}
+
+static void uring_forget_pieces(uring_kernel *kernel, const io_stream *stream)
+{
+    if (stream->item.slot < URING_FILES) kernel->pieces[stream->item.slot] = 0;
+}
+
 static void uring_arm_receive(io_loop *loop, io_stream *stream)
 {
-    const uring_kernel *kernel = loop->kernel;
+    uring_kernel *kernel = loop->kernel;
     uring_sqe *sqe = uring_submission(loop, stream, URING_OF_RECEIVE);
     if (!sqe) return;
     sqe->opcode = URING_RECV;
     sqe->flags = URING_SQE_BUFFER_SELECT;
     if (kernel->multishot) {
         sqe->ioprio = URING_RECV_MULTISHOT;
-        sqe->optlen = URING_MULTISHOT_OCTETS;
+        sqe->optlen = uring_multishot_octets(kernel, stream);
     }
     stream->flags |= URING_RECEIVES;
 }
@@ -298,6 +319,7 @@ static void uring_close_stream(io_loop *loop, io_stream *stream)
         return;
     }
     uring_held_drop(kernel, stream);
+    uring_forget_pieces(kernel, stream);
     if (stream->fd >= 0) {
         if (stream->flags & IO_RESETS) transfer_close_resets(stream->fd);
         uring_close_socket(kernel, stream);
@@ -394,13 +416,14 @@ static void uring_receive_failed(io_loop *loop, io_stream *stream, int error)
 
 static void uring_received_some(io_loop *loop, io_stream *stream, const uring_cqe *cqe)
 {
-    const uring_kernel *kernel = loop->kernel;
+    uring_kernel *kernel = loop->kernel;
     uint32_t id = cqe->flags >> URING_CQE_BUFFER_SHIFT;
     if (cqe->res < 0) {
         uring_receive_failed(loop, stream, -cqe->res);
     } else if (cqe->res == 0) {
         uring_received_end(loop, stream);
     } else if (cqe->flags & URING_CQE_BUFFER) {
+        uring_count_piece(kernel, stream);
         uring_received_octets(loop, stream, uring_ring_buffer(&kernel->ring, id), (size_t)cqe->res);
     } else {
         stream->flags |= IO_READABLE; // this was waited for

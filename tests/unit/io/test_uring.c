@@ -149,6 +149,16 @@ static void test_none_that_sends_is_lost_or_doubled(void **state)
     senders_end(&r, &all);
 }
 
+static size_t held_octets(const uring_kernel *kernel)
+{
+    size_t held = 0;
+    for (unsigned i = 0; i < URING_HELD_BUCKETS; i++) {
+        for (const uring_held *h = kernel->held[i]; h; h = h->next)
+            held += h->len;
+    }
+    return held;
+}
+
 // The octets that have come by the time receiving is stopped are limited by what one multishot may
 // bring.
 static void test_held_octets_are_bounded(void **state)
@@ -167,15 +177,90 @@ static void test_held_octets_are_bounded(void **state)
         (void)!send(fd, octets, 1 << 20, MSG_NOSIGNAL);
         rig_turn(&r);
     }
-    size_t held = 0;
-    for (unsigned i = 0; i < URING_HELD_BUCKETS; i++) {
-        for (const uring_held *h = kernel->held[i]; h; h = h->next)
-            held += h->len;
-    }
+    size_t held = held_octets(kernel);
     assert_true(held > 0);
     assert_true(held <= URING_MULTISHOT_OCTETS + URING_BUFFER_OCTETS);
     free(octets);
     rig_close(&r, p);
+    (void)close(fd);
+    rig_finish(&r);
+}
+
+// Octets of the receive that was armed last.
+static uint32_t armed_octets(const uring_kernel *kernel)
+{
+    for (uint32_t i = 1; i <= kernel->ring.sq_entries; i++) {
+        const uring_sqe *sqe =
+            &kernel->ring.sqes[(kernel->ring.sq_local - i) & kernel->ring.sq_mask];
+        if (sqe->opcode == URING_RECV) return sqe->optlen;
+    }
+    return 0;
+}
+
+// Sends pieces one after the other until another receive is armed. Returns how many those were.
+static unsigned talk_until_armed(rig *r, int fd, const char *octets, size_t len)
+{
+    const uring_kernel *kernel = r->loop.kernel;
+    const peer *p = r->last;
+    uint32_t submitted = kernel->ring.sq_local;
+    for (unsigned n = 1; n <= 1000; n++) {
+        size_t before = p->got_octets;
+        assert_int_equal(send(fd, octets, len, MSG_NOSIGNAL), len);
+        RIG_UNTIL(r, p->got_octets == before + len);
+        rig_turns(r, 2);
+        if (kernel->ring.sq_local != submitted) return n;
+    }
+    return 0;
+}
+
+static void test_streams_of_short_messages_are_armed_for_more(void **state)
+{
+    (void)state;
+    enum { SHORT = 1024, LONG = URING_BUFFER_OCTETS };
+    rig r;
+    if (!rig_open(&r, RIG_MULTISHOT)) skip();
+    const uring_kernel *kernel = r.loop.kernel;
+    char *octets = pattern_of(1 << 20);
+    int fd = rig_client(&r);
+    rig_turns(&r, 3);
+    if (!kernel->multishot) skip();
+    assert_int_equal(armed_octets(kernel), URING_MULTISHOT_OCTETS);
+    assert_int_equal(talk_until_armed(&r, fd, octets, SHORT), URING_MULTISHOT_OCTETS / SHORT);
+    assert_int_equal(armed_octets(kernel), URING_MULTISHOT_SHORT_OCTETS);
+    assert_int_equal(talk_until_armed(&r, fd, octets, SHORT), URING_MULTISHOT_SHORT_OCTETS / SHORT);
+    assert_int_equal(armed_octets(kernel), URING_MULTISHOT_SHORT_OCTETS);
+    assert_int_equal(talk_until_armed(&r, fd, octets, LONG), URING_MULTISHOT_SHORT_OCTETS / LONG);
+    assert_int_equal(armed_octets(kernel), URING_MULTISHOT_OCTETS);
+
+    (void)talk_until_armed(&r, fd, octets, SHORT);
+    peer *p = r.last;
+    io_recv_stop(&p->stream);
+    assert_int_equal(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
+    for (int i = 0; i < 50; i++) {
+        (void)!send(fd, octets, 1 << 20, MSG_NOSIGNAL);
+        rig_turn(&r);
+    }
+    assert_true(held_octets(kernel) <= URING_MULTISHOT_SHORT_OCTETS + URING_BUFFER_OCTETS);
+    rig_close(&r, p);
+    (void)close(fd);
+
+    fd = rig_client(&r); // the slot of the first, and none of its past
+    rig_turns(&r, 3);
+    (void)talk_until_armed(&r, fd, octets, SHORT);
+    uint32_t slot = r.last->stream.item.slot;
+    for (unsigned i = 0; i < URING_SHORT_PIECES; i++) {
+        assert_int_equal(send(fd, octets, SHORT, MSG_NOSIGNAL), SHORT);
+        rig_turns(&r, 2);
+    }
+    assert_int_equal(kernel->pieces[slot], URING_SHORT_PIECES);
+    rig_close(&r, r.last);
+    (void)close(fd);
+    fd = rig_client(&r);
+    rig_turns(&r, 3);
+    assert_int_equal(r.last->stream.item.slot, slot);
+    assert_int_equal(armed_octets(kernel), URING_MULTISHOT_OCTETS);
+    free(octets);
+    rig_close(&r, r.last);
     (void)close(fd);
     rig_finish(&r);
 }
@@ -394,6 +479,7 @@ int main(void)
         cmocka_unit_test(test_all_that_send_leave_in_their_turn),
         cmocka_unit_test(test_none_that_sends_is_lost_or_doubled),
         cmocka_unit_test(test_held_octets_are_bounded),
+        cmocka_unit_test(test_streams_of_short_messages_are_armed_for_more),
         cmocka_unit_test(test_polls_may_enter_the_ring),
         cmocka_unit_test(test_files_are_let_go),
         cmocka_unit_test(test_files_are_let_go_at_once),
