@@ -244,6 +244,7 @@ static inline bool request_is_open(const skua_request *r)
 
 enum { REQUEST_HOT = offsetof(skua_request, worker) };
 
+_Static_assert(REQUEST_HOT % _Alignof(skua_request) == 0, "counted_alloc_lined keeps it aligned");
 _Static_assert(offsetof(skua_request, sent_octets) < REQUEST_HOT + 128, "REQUEST_HOT");
 _Static_assert(offsetof(skua_request, muted) == offsetof(skua_request, responding) + 3,
                "request_is_plain");

@@ -56,6 +56,7 @@ struct h1_session {
 
 enum { H1_SESSION_HOT = offsetof(h1_session, base.link.peer_is_done) };
 
+_Static_assert(H1_SESSION_HOT % _Alignof(h1_session) == 0, "counted_alloc_lined keeps it aligned");
 _Static_assert(offsetof(h1_session, out) <= H1_SESSION_HOT + 128,
                "three lines of the processor's cache");
 

@@ -186,6 +186,7 @@ enum {
     H2_SESSION_CODED_END = offsetof(h2_session, decoder.table)
 };
 
+_Static_assert(H2_SESSION_HOT % _Alignof(h2_session) == 0, "counted_alloc_lined keeps it aligned");
 _Static_assert(sizeof(void *) != 8 ||
                    (H2_SESSION_HOT_END - H2_SESSION_HOT - 1) / BUDGET_LINE_OCTETS == 2,
                "three lines");

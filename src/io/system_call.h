@@ -20,7 +20,7 @@ static inline long system_call(long number, long a, long b, long c, long d, long
     __asm__ volatile("syscall"
                      : "=a"(result)
                      : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
-                     : "rcx", "r11", "memory"); // in which the kernel keeps where to return to
+                     : "rcx", "r11", "memory"); // the first two: where it goes on, and the flags
     return result;
 #else
     register long x8 __asm__("x8") = number;
