@@ -219,6 +219,105 @@ static void test_those_who_wait_leave(void **state)
     bed_close(&b);
 }
 
+// ---- What a program does inside ----
+
+static unsigned told_of[HUNDRED], seed;
+static bool left[HUNDRED], is_calm;
+
+static unsigned chance(unsigned n)
+{
+    seed = seed * 1103515245 + 12345;
+    return (seed >> 16) % n;
+}
+
+static void do_something(void)
+{
+    static const char octets[30000];
+    unsigned i = chance(HUNDRED), what = is_calm ? 10 : chance(12);
+    if (what == 0) {
+        (void)skua_socket_close(opened[i], 1000, SKUA_SLICE(""));
+        left[i] = true; // its client does not answer
+    } else if (what < 4) {
+        skua_socket_pause(opened[i]);
+    } else if (what < 8) {
+        skua_socket_resume(opened[i]);
+    } else if (what < 10) {
+        skua_status status = skua_socket_binary(opened[i], slice_make(octets, sizeof octets));
+        assert_true(status == SKUA_OK || status == SKUA_ECLOSED || status == SKUA_ELIMIT);
+    }
+}
+
+static void on_message_to_any(skua_socket socket, skua_slice came, bool text, void *user)
+{
+    (void)came, (void)text, (void)user;
+    for (unsigned i = 0; i < HUNDRED; i++)
+        if (memcmp(&opened[i], &socket, sizeof socket) == 0) told_of[i]++;
+    do_something();
+    do_something();
+}
+
+static void on_close_of_any(skua_socket socket, unsigned code, skua_slice reason, void *user)
+{
+    (void)code, (void)reason, (void)user;
+    for (unsigned i = 0; i < HUNDRED; i++)
+        if (memcmp(&opened[i], &socket, sizeof socket) == 0) left[i] = true;
+}
+
+static void open_hundred(sim_client *clients[HUNDRED])
+{
+    const skua_config config = { .hosts = "*" };
+    const skua_websocket_desc desc = { .open = on_open,
+                                       .message = on_message_to_any,
+                                       .close = on_close_of_any,
+                                       .idle_timeout_ns = -1,
+                                       .ping_ns = -1,
+                                       .deflate = SKUA_WEBSOCKET_DEFLATE_SHARED };
+    opened_count = 0;
+    is_calm = false;
+    memset(told_of, 0, sizeof told_of);
+    memset(left, 0, sizeof left);
+    bed_open(&b, &config);
+    assert_int_equal(skua_websocket(b.server, "GET /", &desc), SKUA_OK);
+    bed_start(&b);
+    for (unsigned i = 0; i < HUNDRED; i++)
+        clients[i] = bed_send(&b, UPGRADE("/"));
+    bed_turn_for(&b, 1000000000);
+    assert_int_equal(opened_count, HUNDRED);
+}
+
+// While one has its turn, the program closes, pauses, resumes and sends to any of them, and clients go. Whoever stays is told
+// everything.
+static void test_whatever_a_program_does_inside(void **state)
+{
+    (void)state;
+    static sim_client *clients[HUNDRED];
+    for (unsigned round = 1; round < 5; round++) {
+        seed = round;
+        open_hundred(clients);
+        for (unsigned i = 0; i < HUNDRED; i++)
+            say_messages(clients[i], OLD_MESSAGES);
+        for (unsigned turns = 0; turns < TURNS_MAX; turns++) {
+            do_something();
+            assert_true(worker_turn(b.worker, 0));
+            if (turns % 16) continue;
+            sim_client_reset(clients[chance(HUNDRED)]);
+            bed_turn_for(&b, 1500000000); // those at rest are parked
+        }
+        is_calm = true;
+        for (unsigned i = 0; i < HUNDRED; i++)
+            skua_socket_resume(opened[i]);
+        bed_turn_for(&b, 20000000000);
+        assert_null(b.worker->self.ws_share.first);
+        unsigned stayed = 0;
+        for (unsigned i = 0; i < HUNDRED; i++) {
+            stayed += !left[i];
+            assert_true(left[i] || told_of[i] == OLD_MESSAGES);
+        }
+        assert_in_range(stayed, HUNDRED / 4, HUNDRED);
+        bed_close(&b);
+    }
+}
+
 // ---- The order of those who wait ----
 
 typedef struct patient {
@@ -310,6 +409,7 @@ int main(void)
         cmocka_unit_test(test_those_who_come_do_not_keep_others_waiting),
         cmocka_unit_test(test_those_who_leave_do_not_leave_a_new_share),
         cmocka_unit_test(test_those_who_wait_leave),
+        cmocka_unit_test(test_whatever_a_program_does_inside),
         cmocka_unit_test(test_who_waits_first_is_served_first),
         cmocka_unit_test(test_a_hundred_wait),
         cmocka_unit_test(test_a_thousand_wait),
