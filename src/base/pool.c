@@ -34,7 +34,7 @@ void pool_deinit(pool *p)
 {
     SKUA_ASSERT(p->in_use == 0);
     for (uint32_t i = 0; i < p->slab_count; i++) {
-        if (p->slabs[i] != p->vacancy) counted_free_lined(p->slabs[i]);
+        if (p->slabs[i] != p->vacancy) counted_free(p->slabs[i]);
     }
     memory_free(p->vacancy);
     memory_free(p->slabs);
@@ -69,10 +69,9 @@ static bool pool_make_slab_room(pool *p)
     return true;
 }
 
-// Items that are as long as lines of the processor's cache take no more of them than they need.
 static char *pool_slab_new(const pool *p)
 {
-    char *slab = counted_zeroed_lined(p->memory, (size_t)POOL_SLAB_ITEMS * p->item_octets, 0);
+    char *slab = counted_zeroed(p->memory, (size_t)POOL_SLAB_ITEMS * p->item_octets);
     if (!slab || !p->born) return slab;
     for (uint32_t i = 0; i < POOL_SLAB_ITEMS; i++) {
         pool_item *item = (pool_item *)(void *)(slab + (size_t)i * p->item_octets);
@@ -174,7 +173,7 @@ static void pool_drop_slabs(pool *p, uint32_t surplus)
         uint32_t newest;
         if (pool_is_vacant(p, place) || !pool_slab_is_free(p, place, &newest)) continue;
         if (newest > p->born) p->born = newest;
-        counted_free_lined(p->slabs[place]);
+        counted_free(p->slabs[place]);
         p->slabs[place] = p->vacancy;
         p->vacant_count++;
         surplus--;

@@ -140,7 +140,7 @@ static void holding_send(const holding *h, sim_client *client)
     }
 }
 
-// The rest of the slab of connections is no connection's, so it does not count, nor does what it is longer to begin a line.
+// The rest of the slab of connections is no connection's, so it does not count.
 static size_t holding_measure(const holding *h)
 {
     enum { CONNECTIONS = 4 };
@@ -154,8 +154,7 @@ static size_t holding_measure(const holding *h)
     bed_turn_for(&b, 2 * second_ns);
     assert_int_equal(b.worker->connections.in_use, CONNECTIONS);
     size_t slab = pool_octets(&b.worker->connections), each = slab / POOL_SLAB_ITEMS;
-    size_t others = b.worker->self.memory.used - slab - BUDGET_LINE_OCTETS;
-    size_t octets = others / CONNECTIONS + each;
+    size_t octets = (b.worker->self.memory.used - slab) / CONNECTIONS + each;
     bed_close(&b);
     return octets;
 }
