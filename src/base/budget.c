@@ -126,24 +126,14 @@ void *counted_resize(lease *l, void *memory, size_t octets)
 }
 
 // The octet before it says how far it was moved for that, which is not 0.
-static void *counted_line(char *room, size_t offset)
+__attribute__((noinline)) void *counted_alloc_lined(lease *l, size_t octets, size_t offset)
 {
+    if (octets > SIZE_MAX - BUDGET_LINE_OCTETS) return NULL;
+    char *room = counted_alloc(l, octets + BUDGET_LINE_OCTETS);
     if (!room) return NULL;
     size_t moved = BUDGET_LINE_OCTETS - ((uintptr_t)room + offset) % BUDGET_LINE_OCTETS;
     room[moved - 1] = (char)moved;
     return room + moved;
-}
-
-__attribute__((noinline)) void *counted_alloc_lined(lease *l, size_t octets, size_t offset)
-{
-    if (octets > SIZE_MAX - BUDGET_LINE_OCTETS) return NULL;
-    return counted_line(counted_alloc(l, octets + BUDGET_LINE_OCTETS), offset);
-}
-
-void *counted_zeroed_lined(lease *l, size_t octets, size_t offset)
-{
-    if (octets > SIZE_MAX - BUDGET_LINE_OCTETS) return NULL;
-    return counted_line(counted_zeroed(l, octets + BUDGET_LINE_OCTETS), offset);
 }
 
 __attribute__((noinline)) void counted_free_lined(void *memory)

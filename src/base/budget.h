@@ -81,7 +81,6 @@ void counted_free(void *memory);                             // NULL is allowed
 // Counted memory whose octet at that place is the first of a line of the processor's cache, so that members that are used
 // together take as few lines as they can. offset: a multiple of what the memory is to be aligned to, at most 16.
 void *counted_alloc_lined(lease *l, size_t octets, size_t offset);
-void *counted_zeroed_lined(lease *l, size_t octets, size_t offset);
 void counted_free_lined(void *memory); // NULL is allowed
 
 // How long counted memory is, as it was asked for.
