@@ -11,6 +11,7 @@ import argparse
 import functools
 import json
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -228,8 +229,8 @@ def main():
             here = {name: words for name, words in servers.items() if words(0, WORKLOADS[workload])}
             found = everything[workload] = {name: [] for name in here}
             for _ in range(options.rounds):
-                for name, words in here.items():
-                    found[name].append(measure(name, words, workload, options))
+                for name in random.sample(list(here), len(here)):  # so that nobody always comes behind the same
+                    found[name].append(measure(name, here[name], workload, options))
             table(workload, found)
     with open(os.path.join(options.out, "sockets.json"), "w", encoding="utf-8") as file:
         json.dump(everything, file, indent=1)
