@@ -17,8 +17,8 @@ enum {
     URING_NOW_OCTETS = 32768, // that are sent at once, and not with those of other streams
     URING_HELD_BUCKETS = 256,
     URING_FILE_SENDS = 32, // of a stream until its socket is put into the ring's table of files
-    // Octets of one receive that goes on, and so what may come before it can be stopped. Arming the next costs a percent
-    // of messages of 1 KiB where that is done for each 80 KiB, so streams that bring short ones are armed for more.
+    // Octets of one receive that goes on, and so what may come before it can be stopped. Arming the next for each 80 KiB
+    // costs messages of 1 KiB up to a percent, so streams that bring short ones are armed for more.
     URING_MULTISHOT_OCTETS = 5 * URING_BUFFER_OCTETS,
     URING_MULTISHOT_SHORT_OCTETS = 10 * URING_BUFFER_OCTETS,
     URING_SHORT_PIECES = 64 // of one receive, from which on a stream brings short messages

@@ -100,7 +100,7 @@ static uring_sqe *uring_submission(io_loop *loop, io_stream *stream, uring_kind 
     return sqe;
 }
 
-// Those who flood bring full buffers, and so others wait no longer than they did.
+// A stream that floods brings full buffers, and so few pieces: a longer receive of it would make others wait.
 static uint32_t uring_multishot_octets(uring_kernel *kernel, const io_stream *stream)
 {
     uint32_t slot = stream->item.slot;
