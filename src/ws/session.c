@@ -249,8 +249,8 @@ static bool ws_moves_slowly(ws_session *s, int64_t now, uint64_t moved)
     return false;
 }
 
-// Returns: in which way the peer is late by now; NULL: in none. Whether it takes what waits for it, while our close does not,
-// is the carrier's to judge.
+// Returns: in which way the peer is late by now; NULL: in none. A peer that does not take what it was sent is judged here from
+// our close on; before, the carrier judges it.
 static const char *ws_lapse_at(ws_session *s, int64_t now)
 {
     const skua_websocket_desc *desc = &s->endpoint->desc;

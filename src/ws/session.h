@@ -32,7 +32,7 @@ typedef struct ws_outgoing {
 typedef struct ws_letter ws_letter;
 typedef struct ws_call ws_call;
 
-// The members that each message needs come first, in two lines of the processor's cache: they are not in its first one when
+// The members that each message needs come first, in three lines of the processor's cache: they are not in its first one when
 // octets come.
 struct ws_session {
     skua_request *request;
@@ -84,6 +84,9 @@ struct ws_session {
     uint64_t messages_before; // that had come when it was woken
     slice close_reason;       // in the request's memory, also where the program is told of it
 };
+
+_Static_assert(offsetof(ws_session, reader.left) <= 192,
+               "three lines of the processor's cache for a message of one frame");
 
 // The message that the program is being told of on this thread. Most are answered meanwhile: then the session's handle need
 // not be looked up, and an echo need not be judged again.
