@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Servers under test: started on a free loopback port, always stopped, and judged as they end."""
 
+import contextlib
 import os
 import pathlib
 import signal
@@ -92,10 +93,14 @@ class Server:
         if self.process.poll() is not None:
             raise AssertionError(f"{self.words} ended with {self.process.returncode}: {self.error_text()}")
         try:
-            Connection(self.address, tls=self.tls).close()
-            return True
+            connection = Connection(self.address, tls=self.tls)
         except OSError:
             return False
+        with contextlib.suppress(OSError), connection:
+            connection.half_leave()
+            while connection.raw.recv(1 << 16):
+                pass  # until the server has closed it, and counts it no more
+        return True
 
     @property
     def pid(self):
