@@ -6,11 +6,12 @@ import subprocess
 
 import httpx
 import pytest
+from server import SLOW
 
 
 def curl(*words, data=None):
     done = subprocess.run(
-        ["curl", "-sS", "--max-time", "20", *map(str, words)], input=data, capture_output=True, check=False
+        ["curl", "-sS", "--max-time", "60", *map(str, words)], input=data, capture_output=True, check=False
     )
     assert done.returncode == 0, done.stderr.decode()
     return done.stdout
@@ -69,7 +70,7 @@ def test_curl_posts(echo):
 
 
 def test_httpx(site):
-    with httpx.Client(base_url=site.url) as client:
+    with httpx.Client(base_url=site.url, timeout=SLOW) as client:
         assert client.get("/").text == "<p>home</p>"
         assert client.get("/sub", follow_redirects=True).text == "sub"
         response = client.get("/data")
@@ -79,7 +80,7 @@ def test_httpx(site):
 
 
 def test_httpx_streams(rules):
-    with httpx.Client(base_url=rules.url) as client:
+    with httpx.Client(base_url=rules.url, timeout=SLOW) as client:
         with client.stream("GET", "/chunked/1000000") as response:
             assert sum(map(len, response.iter_bytes())) == 1_000_000
         pieces = (b"a" * 1000 for _ in range(500))

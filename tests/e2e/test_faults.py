@@ -15,6 +15,10 @@ def few_descriptors():
     resource.setrlimit(resource.RLIMIT_NOFILE, (40, 40))
 
 
+def descriptors(server):
+    return len(os.listdir(f"/proc/{server.pid}/fd"))
+
+
 @pytest.mark.in_the_clear("connections wait in the kernel for a descriptor, and with them their handshakes")
 @pytest.mark.of_http1("connections wait in the kernel for a descriptor, and with them their SETTINGS")
 @pytest.mark.parametrize("words", [(), ("--workers", "3", "--accept", "handoff")], ids=["alone", "handoff"])
@@ -25,6 +29,7 @@ def test_out_of_descriptors(serve, tmp_path, words):
     site = serve(tmp_path, *words, preexec=few_descriptors)
     first = site.connect()
     assert first.get("/a.txt").content == b"x"
+    before = descriptors(site)
     crowd = [site.connect() for _ in range(80)]
     for connection in crowd:
         connection.send(request("/a.txt"))
@@ -36,7 +41,7 @@ def test_out_of_descriptors(serve, tmp_path, words):
     while crowd:
         ready = [c for c in crowd if not c.silent(0.01)]
         if not ready:
-            assert eventually(lambda: [c for c in crowd if not c.silent(0.01)], within=5), f"{served} served"
+            assert eventually(lambda: [c for c in crowd if not c.silent(0.01)]), f"{served} served"
             continue
         for connection in ready:
             assert connection.response().status in (200, 500, 503)
@@ -44,6 +49,7 @@ def test_out_of_descriptors(serve, tmp_path, words):
             crowd.remove(connection)
             served += 1
     assert served == 80
+    assert eventually(lambda: descriptors(site) <= before)  # who has left has been closed
     assert first.get("/b.txt").content == b"y"
     for _ in range(30):
         assert site.get("/b.txt").content == b"y"
@@ -59,9 +65,14 @@ def test_does_not_spin_without_descriptors(serve, tmp_path):
     for connection in crowd:
         connection.send(request("/a.txt"))
     time.sleep(1)
-    before = cpu_seconds(site.pid)
-    time.sleep(1)
-    assert cpu_seconds(site.pid) - before < 0.2
+    assert eventually(lambda: used(site, 1) < 0.2)
+
+
+def used(server, seconds):
+    """Processor time during so many seconds."""
+    before = cpu_seconds(server.pid)
+    time.sleep(seconds)
+    return cpu_seconds(server.pid) - before
 
 
 def cpu_seconds(pid):
@@ -74,10 +85,7 @@ def test_idle_uses_no_processor(hello):
     connections = [hello.connect() for _ in range(50)]
     for connection in connections:
         connection.get("/")
-    time.sleep(0.2)
-    before = cpu_seconds(hello.pid)
-    time.sleep(2)
-    assert cpu_seconds(hello.pid) - before <= 0.05
+    assert eventually(lambda: used(hello, 2) <= 0.05)
 
 
 def test_connections_that_say_nothing(hello):
@@ -116,7 +124,7 @@ def test_many_clients_at_once(echo):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join(200)
     assert not wrong and not any(t.is_alive() for t in threads)
 
 
@@ -152,9 +160,10 @@ def test_one_large_download_does_not_hold_others(serve, tmp_path):
     with open(tmp_path / "big", "wb") as file:
         file.truncate(2 << 30)
     (tmp_path / "small").write_text("x")
-    assert taken_beside(serve(tmp_path), "/big", "/small") < 256 << 20
+    site = serve(tmp_path)
+    assert eventually(lambda: taken_beside(site, "/big", "/small") < 256 << 20)
 
 
 def test_one_large_source_does_not_hold_others(rules):
     """Pulled content goes on for as long as the peer takes it: it has to be interrupted."""
-    assert taken_beside(rules, "/pull/1000000000000", "/") < 256 << 20
+    assert eventually(lambda: taken_beside(rules, "/pull/1000000000000", "/") < 256 << 20)

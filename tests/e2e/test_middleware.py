@@ -37,6 +37,7 @@ def test_end_runs_once_in_reverse_and_knows_the_answer(launch):
     with gateway.connect() as connection:
         for _ in range(3):
             assert connection.get("/in/read").status == 200
+    assert eventually(lambda: len(ended(gateway, "/in/read")) == 6)
     told = ended(gateway, "/in/read")
     assert told == [[who, "/in/read", "sent", "200", "3", "GET /in/read"] for who in ("inner", "outer")] * 3
 
@@ -60,7 +61,7 @@ def test_one_that_answers_keeps_the_handler_from_being_called(gateway):
 def test_those_behind_one_that_answered_hear_nothing(launch):
     gateway = launch(numbered, "gateway", "--workers", "1")
     assert gateway.get("/in/guard/ok").status == 401
-    assert [line[0] for line in ended(gateway, "/in/guard/ok")] == ["guard", "inner", "outer"]
+    assert eventually(lambda: [line[0] for line in ended(gateway, "/in/guard/ok")] == ["guard", "inner", "outer"])
 
 
 # ---- Prefixes ----

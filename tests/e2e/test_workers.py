@@ -24,13 +24,14 @@ def site(request, launch, tmp_path):
     return server
 
 
-def at_once(*actions, seconds=2.0):
-    """Runs each action again and again in a thread of its own; returns how often, and what was raised."""
+def at_once(*actions, seconds=2.0, least=0):
+    """Runs each action again and again in a thread of its own, for so long and until each has run so often; returns how often,
+    and what was raised."""
     end, raised, counts = time.monotonic() + seconds, [], [0] * len(actions)
 
     def again(i, action):
         try:
-            while time.monotonic() < end:
+            while not raised and (time.monotonic() < end or min(counts) < least):
                 action()
                 counts[i] += 1
         except Exception as error:  # the thread's, for the test to judge
@@ -51,7 +52,7 @@ def test_files_that_change_under_load(site):
     written = 0
 
     def shown(number):
-        return eventually(lambda: int(site.get("/").content or number) >= number, within=2)
+        return eventually(lambda: int(site.get("/").content or number) >= number)
 
     def change():
         nonlocal written
@@ -66,9 +67,8 @@ def test_files_that_change_under_load(site):
     def read_big():
         assert len(site.get("/big").content) == 300_000
 
-    counts, raised = at_once(change, read, read, read_big)
+    _, raised = at_once(change, read, read, read_big, least=4)
     assert not raised, raised
-    assert min(counts) > 3
 
 
 def test_listings_under_load(site):
@@ -80,23 +80,22 @@ def test_listings_under_load(site):
         with site.connect() as connection:
             connection.send(request("/listed/"))
             connection.reset()
-        time.sleep(0.005)  # or the helpers' queue fills, and others get 503
+        read()  # or the helpers' queue fills, and others get 503
 
     def come_and_go():
         name = site.folder / "listed" / "new.txt"
         name.write_text("x")
         name.unlink()
 
-    counts, raised = at_once(read, read, read, leave, come_and_go)
+    _, raised = at_once(read, read, read, leave, come_and_go, least=4)
     assert not raised, raised
-    assert min(counts) > 3
 
 
 def test_every_request_is_logged_once(site):
     counts, raised = at_once(*[lambda: site.get("/")] * 4, seconds=1.0)
     assert not raised, raised
     site.signal()
-    site.process.wait(20)
+    site.wait()
     lines = site.out_text().splitlines()
     assert sum('"uri":"/"' in line and '"status":200' in line for line in lines) == sum(counts)
     site.judge_end()
@@ -137,9 +136,8 @@ def test_echo_over_many_workers(launch):
                 connection.send(request("/", f"Content-Length: {len(content)}", method="POST", content=content))
                 assert connection.response().content == content
 
-    counts, raised = at_once(*[send] * 4)
+    _, raised = at_once(*[send] * 4, least=2)
     assert not raised, raised
-    assert min(counts) > 1
 
 
 def test_one_that_fails_takes_the_program_down(tmp_path):

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import urllib.request
 
+from server import eventually
 from websockets.sync.client import connect
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -26,7 +27,7 @@ class Page:
         self.number += 1
         self.socket.send(json.dumps({"id": self.number, "method": method, "params": params}))
         while True:
-            told = json.loads(self.socket.recv(timeout=20))
+            told = json.loads(self.socket.recv(timeout=60))
             if told.get("id") == self.number:
                 assert "error" not in told, told
                 return told["result"]
@@ -54,6 +55,11 @@ class Page:
         return base64.b64decode(self.call("Page.captureScreenshot")["data"])
 
 
+def tabs_of(address):
+    with urllib.request.urlopen(f"http://{address}/json/list", timeout=60) as answer:
+        return [tab for tab in json.load(answer) if tab["type"] == "page"]
+
+
 @contextlib.contextmanager
 def page(folder):
     """An empty page. folder: for the browser's profile."""
@@ -63,9 +69,8 @@ def page(folder):
         for line in browser.stderr:
             if found := re.search(r"listening on ws://([^/]+)/", line):
                 break
-        with urllib.request.urlopen(f"http://{found.group(1)}/json/list", timeout=20) as answer:
-            tabs = [tab for tab in json.load(answer) if tab["type"] == "page"]
-        with connect(tabs[0]["webSocketDebuggerUrl"], max_size=None, ping_interval=None) as socket:
+        tabs = eventually(lambda: tabs_of(found.group(1)))
+        with connect(tabs[0]["webSocketDebuggerUrl"], max_size=None, ping_interval=None, open_timeout=60) as socket:
             yield Page(socket)
     finally:
         browser.kill()

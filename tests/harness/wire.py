@@ -225,7 +225,7 @@ class Connection:
             raise AssertionError("close_notify came")
         return self._take(len(self.buffer))
 
-    def ended(self, within=5.0):
+    def ended(self, within=TIMEOUT):
         """Whether the peer closes in time without sending anything more; a reset counts."""
         self.socket.settimeout(within)
         try:
