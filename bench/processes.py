@@ -7,6 +7,7 @@ because that runs in the time of whoever sent.
 """
 
 import os
+import random
 import resource
 import signal
 import socket
@@ -15,6 +16,7 @@ import time
 
 SERVER_CORE = 0
 CLIENT_CORE = 1
+PORTS = range(18000, 30000)
 
 
 def raise_descriptor_limit():
@@ -59,8 +61,11 @@ def pinned(core, argv):
 
 
 def free_port(taken=set()):
-    """A port that nobody listens on, below the range from which the kernel takes the clients' ports."""
-    for port in range(18000, 30000):
+    """A port that nobody listens on, below the range from which the kernel takes the clients' ports.
+
+    It is any of them: the first one would be that of another bench that is begun at the same time.
+    """
+    for port in random.sample(PORTS, len(PORTS)):
         if port in taken:
             continue
         with socket.socket() as probe:

@@ -14,7 +14,8 @@ import pytest
 from instructions import SLACK, VALGRIND, compiler, known, record
 from counting import Counted, make_shim, many_descriptors
 from h2_batches import AT_A_TIME, Batches
-from server import RELEASE, Server, eventually, free_port
+from ports import free_port
+from server import RELEASE, Server, eventually
 
 REQUESTS = 3200
 IDLE = 1000

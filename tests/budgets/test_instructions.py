@@ -19,7 +19,8 @@ import time
 import pytest
 from instructions import SLACK, VALGRIND, compiler, compiler_path, known, record
 from compiling import needed_libraries, run
-from server import RELEASE, ROOT, Server, eventually, free_port
+from ports import free_port
+from server import RELEASE, ROOT, Server, eventually
 from websocket import TEXT, Socket, frame
 from wire import Connection, request
 

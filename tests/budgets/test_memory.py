@@ -12,7 +12,8 @@ import pytest
 from certificates import make, trusting
 from counting import Counted, make_shim, many_descriptors
 from h2_sockets import Http2
-from server import RELEASE, eventually, free_port, lacks_tls
+from ports import free_port
+from server import RELEASE, eventually, lacks_tls
 from websocket import BINARY, CLOSE, PING, PONG, TEXT, Socket, close, frame
 from wire import Connection, chunk, request
 from wsproto.events import TextMessage

@@ -20,7 +20,8 @@ from certificates import SecureConnection, make, trusting
 from conf import children
 from h2_batches import AT_A_TIME, Batches
 from h2_sockets import Http2
-from server import RELEASE, Server, eventually, free_port, lacks_tls
+from ports import free_port
+from server import RELEASE, Server, eventually, lacks_tls
 from websocket import BINARY, Socket, frame
 from wire import Connection, request
 from wsproto.events import BytesMessage

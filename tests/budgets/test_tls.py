@@ -19,7 +19,8 @@ import pytest
 from instructions import SLACK, VALGRIND, compiler, known, record
 from counting import Counted, make_shim, many_descriptors
 from h2_batches import AT_A_TIME, Batches
-from server import RELEASE, Server, eventually, free_port, lacks_tls
+from ports import free_port
+from server import RELEASE, Server, eventually, lacks_tls
 from websocket import TEXT, Socket, frame, upgrade
 
 pytestmark = pytest.mark.skipif(bool(lacks_tls(RELEASE)), reason=str(lacks_tls(RELEASE)))

@@ -18,6 +18,9 @@ import tempfile
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "harness"))
+from ports import free_port  # noqa: E402
+
 H2_CORPUS = "fuzz-h2o-http2.jsonl"  # h2_corpus.py plays it
 
 
@@ -29,12 +32,6 @@ def deviations(path):
         if len(cells) == 6 and cells[1] and not set(cells[1]) <= {"-", ":"} and cells[1] != "suite":
             rows[(cells[1], cells[2])] = number
     return rows
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 def start(server):

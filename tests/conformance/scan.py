@@ -18,6 +18,8 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 SKUA = ROOT / "build/release/skua"
+sys.path.insert(0, str(ROOT / "tests/harness"))
+from ports import free_port  # noqa: E402
 
 # A CA of a test is in no store, and has no place for lists of what it revokes.
 OF_A_TEST = {"cert_chain_of_trust", "cert_revocation", "cert_crlDistributionPoints", "cert_ocspURL"}
@@ -41,9 +43,7 @@ def make_certificate(folder):
 
 
 def start(folder):
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        port = s.getsockname()[1]
+    port = free_port()
     site = folder / "site"  # a listing, whose fields are skua's own; those of a site's files are the site's
     site.mkdir()
     (site / "file.txt").write_text("hello\n")

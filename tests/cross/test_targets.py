@@ -7,7 +7,8 @@ import shutil
 import pytest
 import targets
 import wire
-from server import Server, free_port
+from ports import free_port
+from server import Server
 
 # Instructions of a foreign processor take their time.
 pytestmark = pytest.mark.skipif(

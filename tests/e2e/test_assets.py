@@ -7,7 +7,8 @@ import time
 
 import pytest
 from compiling import needed_libraries
-from server import BUILD, ROOT, Server, eventually, free_port, program
+from ports import free_port
+from server import BUILD, ROOT, Server, eventually, program
 
 pytestmark = pytest.mark.in_the_clear("the program that is compiled here speaks no TLS")
 SKUA = BUILD / "skua"

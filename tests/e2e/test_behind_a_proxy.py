@@ -5,7 +5,8 @@ import json
 import shutil
 
 import pytest
-from server import Server, eventually, free_port, program
+from ports import free_port
+from server import Server, eventually, program
 
 pytestmark = [
     pytest.mark.in_the_clear("the proxies speak HTTP/1.1 to it"),

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 
 import pytest
 from compiling import needed_libraries, sanitizers
-from server import BUILD, ROOT, Server, free_port
+from ports import free_port
+from server import BUILD, ROOT, Server
 
 pytestmark = [pytest.mark.in_the_clear("the programs of the book"), pytest.mark.of_http1("the programs of the book")]
 

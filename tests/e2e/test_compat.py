@@ -7,7 +7,8 @@ import time
 
 import pytest
 from compiling import C_WARNINGS, CXX_WARNINGS, make_header, needed_libraries, sanitizers
-from server import BUILD, ROOT, Server, eventually, free_port, numbered
+from ports import free_port
+from server import BUILD, ROOT, Server, eventually, numbered
 from wire import chunk, request
 
 pytestmark = pytest.mark.in_the_clear("httpserver.h has no TLS")

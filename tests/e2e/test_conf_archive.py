@@ -15,7 +15,8 @@ import zipfile
 
 import pytest
 from conf import SKUA, basic, check_finds, of, process_of, start
-from server import SLOW, Server, eventually, free_port
+from ports import free_port
+from server import SLOW, Server, eventually
 from wire import request
 
 pytestmark = [pytest.mark.in_the_clear("it configures addresses of its own"),

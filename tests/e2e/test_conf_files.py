@@ -8,7 +8,8 @@ import time
 
 import pytest
 from conf import SKUA, get, of, start
-from server import Server, eventually, free_port
+from ports import free_port
+from server import Server, eventually
 from wire import Connection, request
 
 pytestmark = [pytest.mark.in_the_clear("it configures addresses of its own"),

@@ -12,8 +12,9 @@ import threading
 import pytest
 from certificates import make
 from conf import basic, children, get, of, process_of, start, write_folder
+from ports import free_port
 from prometheus_client.parser import text_string_to_metric_families
-from server import eventually, free_port
+from server import eventually
 from wire import Connection, request
 
 pytestmark = [pytest.mark.in_the_clear("it configures addresses of its own"),

@@ -12,8 +12,9 @@ import pytest
 from certificates import make
 from conf import get, of, start, write_folder
 from h2_client import Client
+from ports import free_port
 from prometheus_client.parser import text_string_to_metric_families
-from server import eventually, free_port
+from server import eventually
 from wire import Connection, request
 
 pytestmark = [pytest.mark.in_the_clear("it is about the directives of TLS itself"), pytest.mark.of_tls,

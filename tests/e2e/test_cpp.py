@@ -7,7 +7,8 @@ import time
 import pytest
 import websocket as ws
 from certificates import SecureConnection, make, trusting
-from server import eventually, free_port, numbered
+from ports import free_port
+from server import eventually, numbered
 from wire import posted, request
 
 pytestmark = pytest.mark.in_the_clear("the server has no option for it; the transport is below the wrapper")

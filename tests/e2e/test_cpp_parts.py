@@ -9,7 +9,8 @@ from certificates import fingerprint, make
 from h2_client import Client
 from h2_socket import PREFACE, SETTINGS
 from h2_socket import settings as settings_frame
-from server import eventually, free_port, numbered
+from ports import free_port
+from server import eventually, numbered
 from wire import posted
 
 pytestmark = pytest.mark.in_the_clear("the server has no option for it; the transport is below the wrapper")

@@ -8,7 +8,8 @@ import pytest
 import websocket as ws
 from certificates import SecureConnection, make, trusting
 from h2_sockets import Http2
-from server import eventually, free_port, lacks_tls, numbered
+from ports import free_port
+from server import eventually, lacks_tls, numbered
 from websocket import BINARY, CLOSE, TEXT, Socket, close, frame
 from wsproto.events import BytesMessage, CloseConnection, TextMessage
 

@@ -12,7 +12,8 @@ import subprocess
 import tempfile
 
 import pytest
-from server import BUILD, Server, eventually, free_port
+from ports import free_port
+from server import BUILD, Server, eventually
 from wire import posted, request
 
 pytestmark = pytest.mark.in_the_clear("each example is started as its reader would")

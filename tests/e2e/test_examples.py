@@ -13,7 +13,8 @@ import pytest
 import store
 import websocket as ws
 from certificates import SecureConnection, make, shown_at, trusting
-from server import BUILD, ROOT, Server, eventually, free_port
+from ports import free_port
+from server import BUILD, ROOT, Server, eventually
 from wire import posted, request
 
 pytestmark = pytest.mark.in_the_clear("each example is started as its reader would")

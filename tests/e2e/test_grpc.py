@@ -11,7 +11,8 @@ import pytest
 import tls
 from h2_client import Client
 from h2_socket import END_STREAM, HEADERS, RST_STREAM, WINDOW_UPDATE
-from server import BUILD, ROOT, Server, free_port, lacks_tls
+from ports import free_port
+from server import BUILD, ROOT, Server, lacks_tls
 
 pytestmark = [pytest.mark.in_the_clear("it says for itself how servers are spoken to"),
               pytest.mark.of_http1("its clients speak HTTP/2 by themselves")]

@@ -17,7 +17,8 @@ import h2.events
 import httpx
 import pytest
 import tls
-from server import BUILD, ROOT, Server, eventually, free_port, numbered, secure
+from ports import free_port
+from server import BUILD, ROOT, Server, eventually, numbered, secure
 
 pytestmark = [pytest.mark.in_the_clear("it says for itself how servers are spoken to"),
               pytest.mark.of_http1("its clients speak HTTP/2 by themselves")]

@@ -7,7 +7,8 @@ import threading
 
 import pytest
 from conf import start, write_folder
-from server import BUILD, check_sanitizers, free_port
+from ports import free_port
+from server import BUILD, check_sanitizers
 
 pytestmark = [pytest.mark.in_the_clear("it configures addresses of its own"),
               pytest.mark.of_http1("it configures addresses of its own")]

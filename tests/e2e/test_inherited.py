@@ -7,7 +7,8 @@ import subprocess
 import sys
 
 import pytest
-from server import BUILD, Server, check_sanitizers, eventually, free_port
+from ports import free_port
+from server import BUILD, Server, check_sanitizers, eventually
 from tls import certificate
 from wire import Connection
 

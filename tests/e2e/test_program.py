@@ -14,7 +14,8 @@ import time
 
 import pytest
 import tls
-from server import BACKEND, BUILD, Server, check_sanitizers, eventually, free_port, program
+from ports import free_port
+from server import BACKEND, BUILD, Server, check_sanitizers, eventually, program
 from wire import Connection, request
 
 SKUA = BUILD / "skua"

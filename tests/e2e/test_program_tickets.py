@@ -7,7 +7,8 @@ import ssl
 import subprocess
 
 import pytest
-from server import BUILD, Server, check_sanitizers, eventually, free_port
+from ports import free_port
+from server import BUILD, Server, check_sanitizers, eventually
 from tls import certificate, context
 
 pytestmark = [pytest.mark.in_the_clear("it says for itself how the program is spoken to"), pytest.mark.of_tls]

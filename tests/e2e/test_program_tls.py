@@ -14,7 +14,8 @@ import threading
 
 import pytest
 from certificates import SecureConnection, fingerprint, make, openssl, shown_at, trusting
-from server import BUILD, Server, check_sanitizers, eventually, free_port
+from ports import free_port
+from server import BUILD, Server, check_sanitizers, eventually
 from wire import Connection, request
 
 pytestmark = [pytest.mark.in_the_clear("it is about the options of TLS itself"), pytest.mark.of_tls]

@@ -11,7 +11,8 @@ import subprocess
 
 import pytest
 import tls
-from server import BUILD, Server, eventually, free_port, lacks_tls, program
+from ports import free_port
+from server import BUILD, Server, eventually, lacks_tls, program
 from wire import request
 
 pytestmark = pytest.mark.in_the_clear("the header comes before TLS, whose case stands here")

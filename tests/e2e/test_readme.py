@@ -6,7 +6,8 @@ import subprocess
 
 import pytest
 from compiling import needed_libraries, sanitizers
-from server import BUILD, ROOT, Server, free_port
+from ports import free_port
+from server import BUILD, ROOT, Server
 
 
 def from_readme():

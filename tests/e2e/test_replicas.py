@@ -13,7 +13,8 @@ import urllib.request
 import haproxy
 import pytest
 from conf import SKUA
-from server import BACKEND, Server, eventually, free_port
+from ports import free_port
+from server import BACKEND, Server, eventually
 from wire import Connection
 
 pytestmark = [pytest.mark.in_the_clear("it is about what HAProxy sees"), pytest.mark.of_http1("HAProxy speaks HTTP/1 to it")]

@@ -15,7 +15,8 @@ import tempfile
 import pytest
 from certificates import make
 from conf import SKUA, get, of, process_of, start, write_folder
-from server import eventually, free_port, program
+from ports import free_port
+from server import eventually, program
 from wire import request
 
 pytestmark = [pytest.mark.in_the_clear("it configures addresses of its own"),

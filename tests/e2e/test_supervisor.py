@@ -14,8 +14,9 @@ import time
 import h2_client
 import pytest
 from conf import SKUA, children, crash, ended, get, of, process_of, replaced, start, write_folder
+from ports import free_port
 from seccomp import CLONE, CLONE3, CLONE_THREAD, PIPE2, forbid
-from server import Server, check_sanitizers, eventually, free_port
+from server import Server, check_sanitizers, eventually
 from wire import Connection, request
 
 pytestmark = [pytest.mark.in_the_clear("it configures addresses of its own"),

@@ -14,7 +14,8 @@ import machine
 import pytest
 from certificates import make
 from conf import SKUA, get, start, write_folder
-from server import ROOT, Server, eventually, free_port
+from ports import free_port
+from server import ROOT, Server, eventually
 
 pytestmark = [pytest.mark.in_the_clear("it configures addresses of its own"),
               pytest.mark.of_http1("it configures addresses of its own")]

@@ -18,7 +18,8 @@ import pytest
 import tls
 from certificates import make
 from h2_socket import PREFACE, SETTINGS, frame
-from server import BUILD, Server, eventually, free_port, secure
+from ports import free_port
+from server import BUILD, Server, eventually, secure
 from tls import certificate, context
 from wire import Connection, chunk, request
 

@@ -11,7 +11,8 @@ import time
 import pytest
 from certificates import SecureConnection, make, trusting
 from conf import start
-from server import BUILD, Server, eventually, free_port
+from ports import free_port
+from server import BUILD, Server, eventually
 from wire import Connection, request
 
 pytestmark = pytest.mark.of_tls

@@ -8,7 +8,8 @@ import time
 import haproxy
 import pytest
 from events import Event, EventReader
-from server import eventually, free_port, numbered
+from ports import free_port
+from server import eventually, numbered
 from store import FalseStore, Store
 from websocket import BINARY, TEXT, Socket, frame
 from wire import posted, request

@@ -14,7 +14,8 @@ import pytest
 import tls
 from conf import SKUA, children, of, process_of, start, write_folder
 from crowd import CONTENT, Crowd, lines_of, rest
-from server import BUILD, check_sanitizers, eventually, free_port
+from ports import free_port
+from server import BUILD, check_sanitizers, eventually
 
 pytestmark = [pytest.mark.in_the_clear("it configures addresses of its own"),
               pytest.mark.of_http1("it configures addresses of its own")]

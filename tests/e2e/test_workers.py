@@ -7,7 +7,8 @@ import threading
 import time
 
 import pytest
-from server import BUILD, Server, check_sanitizers, eventually, free_port, numbered, program
+from ports import free_port
+from server import BUILD, Server, check_sanitizers, eventually, numbered, program
 from wire import request
 
 

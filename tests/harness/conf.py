@@ -8,7 +8,8 @@ import re
 import signal
 import subprocess
 
-from server import BACKEND, BUILD, ROOT, Server, eventually, free_port
+from ports import free_port
+from server import BACKEND, BUILD, ROOT, Server, eventually
 
 SKUA = BUILD / "skua"
 

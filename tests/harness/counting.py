@@ -7,7 +7,8 @@ import resource
 import struct
 import subprocess
 
-from server import RELEASE, Server, free_port
+from ports import free_port
+from server import RELEASE, Server
 
 HERE = pathlib.Path(__file__).parent
 

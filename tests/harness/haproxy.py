@@ -3,7 +3,8 @@
 
 import shutil
 
-from server import Server, free_port
+from ports import free_port
+from server import Server
 
 PROGRAM = shutil.which("haproxy") or shutil.which("haproxy", path="/usr/sbin")
 

@@ -8,7 +8,8 @@ import subprocess
 import sys
 
 import pytest
-from server import ROOT, Server, free_port
+from ports import free_port
+from server import ROOT, Server
 
 sys.path.insert(0, str(ROOT / "tools"))
 from release import static  # noqa: E402

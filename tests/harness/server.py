@@ -12,6 +12,7 @@ import time
 
 import pytest
 import tls
+from ports import free_port
 from wire import Connection
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -44,12 +45,6 @@ def lacks_tls(build=BUILD):
 BACKEND = os.environ.get("SKUA_BACKEND")
 if BACKEND == "other":
     BACKEND = other_backend()
-
-
-def free_port(family=socket.AF_INET):
-    with socket.socket(family) as s:
-        s.bind(("::1" if family == socket.AF_INET6 else "127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 def eventually(condition, within=SLOW, every=0.02):

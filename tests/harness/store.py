@@ -11,7 +11,8 @@ import subprocess
 import threading
 import time
 
-from server import eventually, free_port
+from ports import free_port
+from server import eventually
 
 PROGRAM = shutil.which("redis-server") or shutil.which("valkey-server")
 CLIENT = shutil.which("redis-cli") or shutil.which("valkey-cli")

@@ -2,8 +2,9 @@
 """The program as one static file, for both processors: it runs, and has everything in it."""
 
 import pytest
+from ports import free_port
 from released import PROCESSORS, VERSION, runner, said, serving, static_program
-from server import Server, free_port
+from server import Server
 
 ALL = pytest.mark.parametrize("processor", PROCESSORS)
 

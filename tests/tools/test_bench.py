@@ -15,7 +15,8 @@ import types
 import xml.etree.ElementTree
 
 import pytest
-from server import Server, free_port, numbered
+from ports import free_port
+from server import Server, numbered
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 RELEASE = ROOT / "build/release"
