@@ -193,7 +193,9 @@ def test_a_slow_socket_is_told(server, path):
 
 
 @of_http1
-def test_messages_for_a_slow_socket_are_dropped(server):
+def test_messages_for_a_slow_socket_are_dropped():
+    """By one worker, so that what has come to one reader has been handed to the other."""
+    server = numbered("topics", "--workers", "1")
     slow, fast = member(server, "drop", "drop", receive_buffer=4096), Stream(server, "drop")
     for n in range(20):
         flood(server, "drop", count=50, octets=10000)
@@ -205,6 +207,7 @@ def test_messages_for_a_slow_socket_are_dropped(server):
     slow.leave()
     line = eventually(lambda: next((text for text in server.out_text().splitlines() if " /drop/drop " in text), None))
     assert int(line.split("dropped ")[1].split(")")[0]) == 1000 - len(numbers)
+    server.stop()
 
 
 @of_http1

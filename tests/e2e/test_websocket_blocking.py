@@ -17,7 +17,7 @@ SOCKETS_MAX = 4  # half of its threads
 
 @pytest.fixture
 def server():
-    server = numbered("sockets", "--grace-ms", "5000")
+    server = numbered("sockets", "--grace-ms", "15000")
     yield server
     server.stop()
 
@@ -155,8 +155,7 @@ def test_a_close_behind_what_nobody_takes(server):
     assert socket.closed() == (4011, "enough")
     sender.join()
     assert socket.ended()
-    assert eventually(lambda: " /asleep/leaving " in server.out_text())
-    assert "websocket 4012, " in server.out_text()
+    assert eventually(lambda: [line for line in server.out_text().splitlines() if " /asleep/leaving " in line and "websocket 4012, " in line])
 
 
 @pytest.mark.parametrize("path", ["/blocking/stop", "/blocking-pour"])

@@ -311,12 +311,12 @@ def test_http2_a_client_that_leaves_behind_its_end(server, leaves):
 
 
 def test_http2_a_close_that_is_not_answered(server):
-    before = times_told(server, "/bye 1006 the close was not answered")
+    before = times_told(server, "/unanswered 1006 the close was not answered")
     with h2_client.Client(server) as client:
-        stream = tunnel(client, "/bye")
+        stream = tunnel(client, "/unanswered")
         client.data(stream, frame(TEXT, "go"))
         assert client.reset_code(stream) == CANCEL
-        assert eventually(lambda: times_told(server, "/bye 1006 the close was not answered") == before + 1)
+        assert eventually(lambda: times_told(server, "/unanswered 1006 the close was not answered") == before + 1)
 
 
 def test_http2_a_client_that_drips(server):

@@ -31,7 +31,7 @@ def test_a_close_is_told_before_it_is_answered(server):
 
 
 def test_one_that_is_not_answered(server):
-    socket = Socket(server, "/closes")
+    socket = Socket(server, "/unanswered")
     socket.send(frame(TEXT, "go"))
     assert socket.closed() == (4001, "bye") and socket.ended()
     assert told(server) == ["closing 4001 bye", "close 1006 the close was not answered"]

@@ -199,7 +199,7 @@ def test_credit(server):
     stalled = poured(server)
     assert stalled < len(octets) // 2 and sender.is_alive()
     assert server.get("/closes").status == 200 and poured(server) == stalled
-    assert eventually(lambda: int(server.get("/give").content) == len(octets), every=0.01)
+    assert eventually(lambda: int(server.get("/give").content) == len(octets), 60, every=0.01)
     sender.join()
     assert socket.message() == f"binary {len(octets)} {len(octets) * ord('z')}"
     socket.leave()
@@ -259,12 +259,11 @@ def test_pausing(server):
 
 def test_a_paused_socket_may_be_silent(server):
     """It is paused for longer than the idle timeout; later that counts again."""
-    socket = Socket(server, "/paused")
-    socket.send(frame(TEXT, "pause") + frame(TEXT, "later"))
+    socket = Socket(server, "/paused/briefly", behind=frame(TEXT, "pause") + frame(TEXT, "later"))
     assert socket.message() == "pause" and socket.connection.silent(2)
     unpause(server)
     assert socket.message() == "later"
-    assert socket.closed()[0] == 1001 and told(server, "/paused 1006 silent for too long")
+    assert socket.closed()[0] == 1001 and told(server, "/paused/briefly 1006 silent for too long")
     socket.leave()
 
 

@@ -118,7 +118,7 @@ class Server:
         """Whether a connection is closed as soon as it has been made."""
         try:
             with self.connect() as connection:
-                return connection.ended()
+                return connection.ended(5.0)
         except ConnectionError:
             return True  # in the handshake
 

@@ -60,11 +60,11 @@ def upgrade(path, *lines, key=KEY, version="13", host="localhost"):
 
 
 class Socket:
-    """A WebSocket on a connection of a server's."""
+    """A WebSocket on a connection of a server's. behind: octets that are sent with the request."""
 
-    def __init__(self, server, path, *lines, host="localhost", **options):
+    def __init__(self, server, path, *lines, host="localhost", behind=b"", **options):
         self.connection = server.connect(http2=False, **options)
-        self.connection.send(upgrade(path, *lines, host=host))
+        self.connection.send(upgrade(path, *lines, host=host) + behind)
         self.response = self.connection.head()
         assert self.response.status == 101, self.response
         assert self.response.get("sec-websocket-accept") == accept_of(KEY)

@@ -12,6 +12,7 @@ from h2_socket import H2Socket
 from tls import TlsSocket
 
 TIMEOUT = 20.0
+SEND_OCTETS = 1 << 20
 TOKEN = rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
 STATUS_LINE = re.compile(rb"HTTP/1\.1 ([1-5]\d\d) ([\t\x20-\x7e\x80-\xff]*)\Z")
 FIELD_LINE = re.compile(rb"(" + TOKEN + rb"): ?((?:[\x21-\x7e\x80-\xff](?:[\t\x20-\x7e\x80-\xff]*[\x21-\x7e\x80-\xff])?)?)\Z")
@@ -75,7 +76,9 @@ class Connection:
         self.close()
 
     def send(self, octets):
-        self.socket.sendall(octets)
+        """Its time is for each part that is taken, and not for all: much may take long while the other end is slow."""
+        for i in range(0, len(octets), SEND_OCTETS) or [0]:
+            self.socket.sendall(octets[i : i + SEND_OCTETS])
         return self
 
     def send_split(self, octets, size=1, pause=0.0):

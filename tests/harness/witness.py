@@ -9,7 +9,7 @@ from server import eventually
 from websocket import TEXT, Socket, frame
 from wire import Connection
 
-PATIENCE_S = 5
+PATIENCE_S = 15
 
 
 class Witness:

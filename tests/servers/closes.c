@@ -82,9 +82,12 @@ int main(int argc, char **argv)
     const skua_config config = { .hosts = "*", .workers = 1, .log = SKUA_LOG_SHORT };
     skua_server *server = server_with_options(&config, argc, argv);
     skua_websocket_desc desc = {
-        .message = close_it, .closing = on_closing, .close = on_close, .close_timeout_ns = 300000000
+        .message = close_it, .closing = on_closing, .close = on_close, .close_timeout_ns = 30000000000
     };
     must(skua_websocket(server, "GET /closes", &desc));
+    desc.close_timeout_ns = 300000000;
+    must(skua_websocket(server, "GET /unanswered", &desc));
+    desc.close_timeout_ns = 30000000000;
     desc.lifetime_ns = 200000000;
     must(skua_websocket(server, "GET /briefly", &desc));
     const skua_websocket_desc blocking = { .blocking = block_and_close };

@@ -274,7 +274,7 @@ static void route_sockets(void)
     pinged.ping_ns = 1500000000;
     pinged.idle_timeout_ns = 4500000000;
     mortal.lifetime_ns = 3000000000;
-    limited.messages_per_second_max = 20;
+    limited.messages_per_second_max = 5;
     held_ones.open = on_open_and_hold;
     held_ones.message = on_message_held;
     held_ones.close = on_close_held;

@@ -20,7 +20,7 @@ static size_t closes_len;
 static pthread_mutex_t closes_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static skua_ticket browser; // of the request for the image, while it is held
-static bool browser_has_closed;
+static bool browser_waits, browser_has_closed;
 
 static void answer_image(skua_request *request, void *user)
 {
@@ -34,6 +34,7 @@ static void hold_image(skua_request *request, void *user)
     (void)user;
     if (browser_has_closed) answer_image(request, NULL);
     else must(skua_ticket_take(request, &browser));
+    browser_waits = !browser_has_closed;
 }
 
 static const char page[] =
@@ -76,7 +77,7 @@ static void tell_close(skua_socket socket, unsigned code, skua_slice reason, voi
     skua_slice path = skua_request_path(skua_socket_request(socket));
     if (skua_slice_is(path, "/echo/browser")) {
         browser_has_closed = true;
-        must(skua_resume(browser, answer_image, NULL));
+        if (browser_waits) must(skua_resume(browser, answer_image, NULL));
     }
     must(skua_socket_text(socket, SKUA_SLICE("too late"))); // is refused
     if (skua_content_read(skua_socket_request(socket), read_nothing, NULL) == SKUA_OK) abort();
@@ -537,11 +538,12 @@ static void route_pauses(skua_server *server)
 {
     const skua_websocket_desc pauses = { .message = echo_until_paused,
                                          .close = tell_close,
-                                         .close_timeout_ns = 300000000,
                                          .ping_ns = -1,
-                                         .idle_timeout_ns = 1500000000,
                                          .keeps_request = true };
+    skua_websocket_desc briefly = pauses;
+    briefly.idle_timeout_ns = 1500000000;
     must(skua_websocket(server, "GET /paused", &pauses));
+    must(skua_websocket(server, "GET /paused/briefly", &briefly));
     must(skua_route(server, "GET /unpause", unpause, NULL));
 }
 
@@ -612,14 +614,18 @@ static void route_all(skua_server *server)
     const skua_websocket_desc bye = { .message = say_bye,
                                       .close = tell_close,
                                       .origins = "*",
-                                      .close_timeout_ns = 300 * ms,
+                                      .close_timeout_ns = 30000 * ms,
                                       .keeps_request = true };
+    skua_websocket_desc unanswered = bye;
+    unanswered.close_timeout_ns = 300 * ms;
     const skua_websocket_desc full = { .open = close_at_once,
                                        .close = tell_close,
                                        .keeps_request = true };
     const skua_websocket_desc quiet = {
         .close = tell_close, .ping_ns = 100 * ms, .idle_timeout_ns = 600 * ms, .keeps_request = true
     };
+    skua_websocket_desc pinged = quiet;
+    pinged.idle_timeout_ns = 0;
     const skua_websocket_desc thread = { .message = start_thread,
                                          .close = tell_close,
                                          .keeps_request = true };
@@ -632,12 +638,14 @@ static void route_all(skua_server *server)
     must(skua_websocket(server, "GET /echo/{room}", &echoes));
     must(skua_websocket(server, "GET /small", &small));
     must(skua_websocket(server, "GET /bye", &bye));
+    must(skua_websocket(server, "GET /unanswered", &unanswered));
     must(skua_websocket(server, "GET /full", &full));
     const skua_websocket_desc aborts = { .message = abort_request,
                                          .close = tell_close,
                                          .keeps_request = true };
     must(skua_websocket(server, "GET /aborts", &aborts));
     must(skua_websocket(server, "GET /quiet", &quiet));
+    must(skua_websocket(server, "GET /pinged", &pinged));
     must(skua_websocket(server, "GET /thread", &thread));
     must(skua_websocket(server, "GET /refused/echo", &echoes));
     must(skua_websocket(server, "GET /wait", &slow));

@@ -111,7 +111,9 @@ void route_blocking(skua_server *server)
     const skua_websocket_desc dropping = { .blocking = block_and_pour,
                                            .slow = SKUA_WEBSOCKET_DROP };
     const skua_websocket_desc asleep = { .blocking = block_asleep };
-    const skua_websocket_desc leaving = { .blocking = block_asleep, .user = server };
+    const skua_websocket_desc leaving = { .blocking = block_asleep,
+                                          .user = server,
+                                          .close_timeout_ns = 60000000000 };
     const skua_websocket_desc both = { .blocking = block_asleep, .message = echo_message };
     must(skua_websocket(server, "GET /blocking/{room}", &echoes));
     must(skua_websocket(server, "GET /patient", &patient));
