@@ -81,9 +81,10 @@ int main(int argc, char **argv)
 {
     const skua_config config = { .hosts = "*", .workers = 1, .log = SKUA_LOG_SHORT };
     skua_server *server = server_with_options(&config, argc, argv);
-    skua_websocket_desc desc = {
-        .message = close_it, .closing = on_closing, .close = on_close, .close_timeout_ns = 30000000000
-    };
+    skua_websocket_desc desc = { .message = close_it,
+                                 .closing = on_closing,
+                                 .close = on_close,
+                                 .close_timeout_ns = 30000000000 };
     must(skua_websocket(server, "GET /closes", &desc));
     desc.close_timeout_ns = 300000000;
     must(skua_websocket(server, "GET /unanswered", &desc));

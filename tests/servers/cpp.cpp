@@ -397,16 +397,18 @@ static void wait_for_callers()
         callers.wait(left);
 }
 
+// after: 0: the stop is behind the end.
 static skua::task<> stopped(skua::request req, std::chrono::milliseconds after)
 {
     frame_count here;
     std::stop_source source;
     std::jthread stopper([&source, after] {
         std::this_thread::sleep_for(after);
-        source.request_stop();
+        if (after.count()) source.request_stop();
     });
     try {
-        co_await skua::stoppable(req, source.get_token(), number(1, 300ms));
+        co_await skua::stoppable(req, source.get_token(), number(1, after.count() ? 60s : 30ms));
+        source.request_stop();
         req.text("done");
     } catch (const skua::cancelled &) {
         req.text("stopped");
@@ -424,7 +426,7 @@ static void add_together(skua::server &app)
     app.get("/co/all-fail/{n}", [](skua::request req) -> skua::task<> {
         frame_count here;
         int n = req.param<int>("n");
-        co_await skua::when_all(number(1, 10s), number(n, 20ms), number(3, 10s));
+        co_await skua::when_all(number(1, 60s), number(n, 20ms), number(3, 60s));
         req.text("never");
     });
     app.get("/co/list/{n}", [](skua::request req) -> skua::task<> {

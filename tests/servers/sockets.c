@@ -536,10 +536,9 @@ static void unpause(skua_request *request, void *user)
 
 static void route_pauses(skua_server *server)
 {
-    const skua_websocket_desc pauses = { .message = echo_until_paused,
-                                         .close = tell_close,
-                                         .ping_ns = -1,
-                                         .keeps_request = true };
+    const skua_websocket_desc pauses = {
+        .message = echo_until_paused, .close = tell_close, .ping_ns = -1, .keeps_request = true
+    };
     skua_websocket_desc briefly = pauses;
     briefly.idle_timeout_ns = 1500000000;
     must(skua_websocket(server, "GET /paused", &pauses));
