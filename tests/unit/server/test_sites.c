@@ -649,7 +649,9 @@ static void *ask_and_leave(void *user)
         int fd = socket_connect_to(skua_server_address(c->server, 0));
         (void)send(fd, wire, sizeof wire - 1, MSG_NOSIGNAL);
         (void)close(fd);
-        if (fd > LEFT_OPEN_MAX) nanosleep(&(struct timespec){ .tv_nsec = 5000000 }, NULL);
+        // a server that is slow keeps them all until it has answered
+        while (fd > LEFT_OPEN_MAX && descriptors() > LEFT_OPEN_MAX && !atomic_load(&c->over))
+            nanosleep(&(struct timespec){ .tv_nsec = 5000000 }, NULL);
     }
     return NULL;
 }
