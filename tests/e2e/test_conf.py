@@ -13,7 +13,7 @@ import subprocess
 import browser
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
-from conf import SKUA, basic, covered, get, of, start, table, write_folder
+from conf import SKUA, basic, covered, get, logs_to, of, start, table, whole_lines, write_folder
 from server import Server, eventually
 from wire import Connection, posted, request
 
@@ -304,7 +304,7 @@ def test_log(sites, folder):
     log, old = folder / "access.log", folder / "access.old"
 
     def has(file, path):
-        return file.exists() and any(json.loads(line)["request"]["uri"] == path for line in file.read_text().splitlines() if "request" in line)
+        return file.exists() and any(json.loads(line)["request"]["uri"] == path for line in whole_lines(file) if "request" in line)
 
     get(sites, "root.test", "/before", "X-Forwarded-For: 192.0.2.9")
     assert eventually(lambda: has(log, "/before"))
@@ -313,7 +313,7 @@ def test_log(sites, folder):
     get(sites, "root.test", "/between")
     assert eventually(lambda: has(old, "/between"))
     sites.signal(signal.SIGUSR1)
-    assert eventually(log.exists)  # what is asked for before may still be in the old one
+    logs_to(sites, log)  # what is asked for before may still be in the old one
     get(sites, "root.test", "/behind")
     assert eventually(lambda: has(log, "/behind"))
     assert not has(old, "/behind") and sites.out_text() == ""
@@ -444,8 +444,8 @@ def test_wrong_passwords_are_counted(sites):
     assert status(basic("anna", "secret"), client=2) in (200, 429)  # known ones need no hash
     assert status(basic("anna", "wrong"), client=3) == 401
     assert [status(basic("bert", "geheim"), client=4) for _ in range(20)] == [200] * 20  # right ones do not count
-    assert eventually(lambda: "wrong name or password from 198.51.100.3\n" in sites.error_text())
-    assert sites.error_text().count("from 198.51.100.2\n") == 10
+    told = lambda client: sites.error_text().count(f"wrong name or password from 198.51.100.{client}\n")
+    assert eventually(lambda: told(3) == 1 and told(2) >= 10) and told(2) == 10
 
 
 def test_users_are_read_again(folder, launch):
@@ -549,9 +549,9 @@ def test_limits_of_requests(limits):
 
 DEADLINES = """
 listen 127.0.0.1:PORT
-head_timeout 1s
-keep_alive_timeout 1s
-stall_timeout 1s
+head_timeout 3s
+keep_alive_timeout 3s
+stall_timeout 3s
 site * {
     root pub
 }
@@ -561,14 +561,12 @@ site * {
 @of("head_timeout", "keep_alive_timeout", "stall_timeout")
 def test_deadlines(folder, launch):
     server = launch(start, folder, DEADLINES, "deadlines.conf")
-    with server.connect(receive_buffer=4096) as deaf:
+    with server.connect(receive_buffer=4096) as deaf, server.connect() as late, server.connect() as idle:
         deaf.send(request("/big", host="a"))
-        with server.connect() as late:
-            late.send(b"GET / HTTP/1.1\r\n")
-            assert late.response().status == 408
-        with server.connect() as idle:
-            assert idle.get("/", host="a").status == 200
-            assert idle.ended()
+        late.send(b"GET / HTTP/1.1\r\n")
+        assert idle.get("/", host="a").status == 200
+        assert late.response().status == 408
+        assert idle.ended()
         assert eventually(lambda: " /big " in server.out_text())  # it has ended, and nothing was read
         with contextlib.suppress(ConnectionError):
             assert len(deaf.to_end()) < 40_000_000
@@ -600,7 +598,7 @@ def test_grace(folder, launch):
         deaf.send(request("/big", host="a"))
         assert deaf.head().status == 200
         server.signal()
-        assert "for 0.2 s at most" in server.judge_end(within=8)
+        assert "for 0.2 s at most" in server.judge_end()
 
 
 @of("rate_min", "rate_window")
@@ -691,8 +689,7 @@ def test_status(folder, launch):
     for status, path in ((200, "/text.txt"), (404, "/none")):
         assert get(server, "a", path).status == status
     assert get(server, "elsewhere", "/").status == 421
-    found = eventually(lambda: (s := samples(server)) and s["4xx"] == 2 and s)
-    assert found and found["2xx"] == 1
+    assert eventually(lambda: (s := samples(server)) and s["4xx"] == 2 and s["2xx"] == 1), samples(server)
     assert beside(server, "/metrics").get("content-type") == "text/plain; version=0.0.4; charset=utf-8"
     for host in ("localhost", "LOCALHOST:1", "10.1.2.3", "10.1.2.3:9100", "[::1]", "[2001:db8::1]:9100"):
         assert beside(server, "/", host).get("content-type") == "text/html; charset=utf-8"
@@ -716,8 +713,8 @@ def test_the_status_page(folder, launch, tmp_path, width):
         assert get(server, "a", "/none").status == 404
         shown = "[...document.querySelectorAll('#responses dd')].map(e => e.textContent).join(' ')"
         assert eventually(lambda: page.ask(shown) == "0 0 0 0 1 0")
-        assert page.ask("document.querySelector('#rps small + b + small').textContent").startswith("peak ")
-        assert page.ask("document.getElementById('missed').textContent") == "a/none1"
+        assert eventually(lambda: page.ask("document.querySelector('#rps small + b + small').textContent").startswith("peak "))
+        assert eventually(lambda: page.ask("document.getElementById('missed').textContent") == "a/none1")
         assert page.ask("document.documentElement.scrollWidth <= innerWidth")
         assert page.ask("performance.getEntriesByType('resource').every(e => e.name.startsWith(location.origin))")
         assert page.complaints == []
@@ -737,19 +734,20 @@ def live(server):
 
 def test_what_the_status_page_lists(folder, launch):
     """Paths without their queries, by what they cost; a hostile name is a text of JSON, and no markup."""
-    text = STATUS.replace("root pub", "root pub\n    limit_requests 1/s burst 3")
+    text = STATUS.replace("root pub", "root pub\n    limit_requests 1/h burst 3")
     server = launch(start, folder, "workers 2\n" + text, "tops.conf")
     for path in ("/text.txt?token=secret", "/text.txt", "/%3Cscript%3E%22%5C%ff%01", "/none"):
         get(server, "a", path)
-    told = eventually(lambda: (s := live(server)) and len(s["tops"]["asked"]) == 3 and s["tops"]["limited"] and s)
+    missed, limited = ['a/<script>"\\%FF%01', 1], ["127.0.0.1", 1]
+    told = eventually(lambda: (tops := (s := live(server))["tops"]) and len(tops["asked"]) == 3 and ["a/text.txt", 2] in tops["asked"]
+                      and missed in tops["missed"] and limited in tops["limited"] and s)
+    assert told, live(server)
     assert told["tops"]["asked"][0] == ["a/text.txt", 2]
-    assert told["tops"]["missed"] == [['a/<script>"\\%FF%01', 1]]
-    assert told["tops"]["limited"] == [["127.0.0.1", 1]]
+    assert told["tops"]["missed"] == [missed] and told["tops"]["limited"] == [limited]
     assert told["tops"]["big"][0] == ["a/text.txt", len((folder / "pub" / "text.txt").read_bytes())]
     assert {name for name, ns in told["tops"]["slow"]} == {name for name, count in told["tops"]["asked"]}
     assert told["certificates"] == []
-    text = beside(server, "/metrics").content.decode()
-    assert "\nskua_requests_limited_total 1\n" in text
+    assert eventually(lambda: "\nskua_requests_limited_total 1\n" in beside(server, "/metrics").content.decode())
 
 
 def samples(server):

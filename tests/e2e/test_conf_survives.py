@@ -16,7 +16,7 @@ import subprocess
 
 import pytest
 from certificates import make
-from conf import SKUA, ended, get, of, process_of, start
+from conf import SKUA, ended, get, logs_to, of, process_of, start, whole_lines
 from prometheus_client.parser import text_string_to_metric_families
 from server import ROOT, eventually
 from wire import Connection
@@ -59,9 +59,7 @@ def content(server, path="/"):
 
 
 def lines_in(*files):
-    """The whole lines: the last one may be under way."""
-    texts = [file.read_text().rpartition("\n")[0] for file in files if file.exists()]
-    return [json.loads(line) for text in texts for line in text.splitlines()]
+    return [json.loads(line) for file in files if file.exists() for line in whole_lines(file)]
 
 
 def lost_lines(server):
@@ -130,7 +128,7 @@ def test_a_short_want_of_room_loses_nothing(folder, launch):
 def rotated(server, log):
     log.rename(log.parent / "old.log")
     server.signal(signal.SIGUSR1)
-    assert eventually(log.exists)
+    logs_to(server, log)
 
 
 def upgraded(server, log):
@@ -166,7 +164,8 @@ def test_a_device_that_is_always_full(folder, launch):
     log = folder / "logs" / "access.log"
     log.unlink()
     server.signal(signal.SIGUSR1)
-    assert eventually(log.exists) and content(server) == b"first"
+    logs_to(server, log)
+    assert content(server) == b"first"
     assert eventually(lambda: lines_in(log)), "it is another file, without a start"
     assert eventually(lambda: len(lines_in(log)) + said_lost(server) == 11)
     assert 0 < said_lost(server) == lost_lines(server)

@@ -12,7 +12,7 @@ import time
 
 import h2_client
 import pytest
-from conf import SKUA, children, get, process_of, start, write_folder
+from conf import SKUA, children, ended, get, logs_to, process_of, start, write_folder
 from server import Server, check_sanitizers, eventually
 from wire import Connection, request
 
@@ -161,10 +161,11 @@ REFUSED = [
 
 @pytest.mark.parametrize("make, mode, sentence", [case[1:] for case in REFUSED], ids=[case[0] for case in REFUSED])
 def test_the_one_before_goes_on(folder, launch, make, mode, sentence):
-    server = launch(start, folder, TEXT + "start_timeout 1s\n", program=folder / "skua")
+    server = launch(start, folder, TEXT + "start_timeout 1min\n", program=folder / "skua")
     file = folder / "skua.conf"
-    file.write_text(file.read_text().replace("start_timeout 1s", "start_timeout 2s"))
-    assert command("reload", file)[0] == 0
+    if "by signal 9" in sentence:  # the others end by themselves, and may take their time
+        file.write_text(file.read_text().replace("start_timeout 1min", "start_timeout 2s"))
+        assert command("reload", file)[0] == 0
     before, running = process_of(server), program_of(server.pid)[1]
     install(folder, make(), mode)
     status, said = upgrade(folder)
@@ -212,7 +213,7 @@ def test_a_supervisor_that_fails_behind_its_execution(folder):
         assert server.wait() == 3
         assert eventually(lambda: "the supervisor is gone" in server.error_text())
         take(slow)
-    assert eventually(lambda: not pathlib.Path(f"/proc/{pid}").exists())
+    assert eventually(lambda: ended(pid))
     server.judge_end(3)
     again = Server([SKUA, "-c", folder / "skua.conf"], server.address)
     assert get(again, "a.test").status == 200
@@ -238,13 +239,13 @@ def test_another_configuration(folder, launch):
     assert (folder / "two.pid").read_text() == f"{server.pid}\n" and not (folder / "one.pid").exists()
     (folder / "two.log").rename(folder / "three.log")
     server.signal(signal.SIGUSR1)
-    assert eventually((folder / "two.log").exists)
+    logs_to(server, folder / "two.log")
     assert get(server, "a.test", "/?again").status == 200
     assert eventually(lambda: "/?again" in (folder / "two.log").read_text())
     file.write_text(text)
     assert upgrade(folder)[0] == 0
     with pytest.raises(ConnectionRefusedError):
-        assert eventually(lambda: Connection(server.secure).close(), within=10)
+        assert eventually(lambda: Connection(server.secure).close())
 
 
 def test_a_stop_meanwhile(folder):
@@ -267,7 +268,7 @@ def test_a_server_that_has_crashed_is_upgraded(server, folder):
     install(folder, patched(NEXT))
     assert upgrade(folder) == (0, "skua: skua 0.2.9 serves 1 site\n")
     time.sleep(1)  # what was planned is not done
-    assert len(children(server.pid)) == 1
+    assert eventually(lambda: len(children(server.pid)) == 1)
     assert get(server, "a.test").status == 200
 
 

@@ -51,6 +51,16 @@ def ended(pid):
         return True
 
 
+def whole_lines(file):
+    """The lines of a file that is being written: the last one may be under way."""
+    return file.read_text().rpartition("\n")[0].splitlines()
+
+
+def logs_to(server, file):
+    """Waits until the process that serves has that file for its log. It is made before, by the supervisor."""
+    assert eventually(lambda: os.readlink(f"/proc/{process_of(server)}/fd/1") == str(file))
+
+
 def crash(server):
     """Kills the process that serves, and returns its number."""
     before = process_of(server)

@@ -57,6 +57,35 @@ def eventually(condition, within=SLOW, every=0.02):
         time.sleep(every)
 
 
+class Beats:
+    """The longest pause between two calls of it. A pause behind rest() does not count."""
+
+    def __init__(self):
+        self.last, self.longest = time.monotonic(), 0
+
+    def __call__(self):
+        now = time.monotonic()
+        self.longest = max(self.longest, now - (self.last or now))
+        self.last = now
+
+    def rest(self):
+        self()
+        self.last = None
+
+
+def patiently(attempt, most):
+    """attempt(beat), and again if it fails though it has paused for more than most seconds between two calls of beat:
+    who stands still so long misses a deadline of the server, which is right then."""
+    for left in range(20, -1, -1):
+        beat = Beats()
+        try:
+            return attempt(beat)
+        except (AssertionError, EOFError, OSError):
+            beat()
+            if beat.longest < most or not left:
+                raise
+
+
 def on_backend(words):
     """A command that asks for the backend under test, unless it asks for one itself, or a file may."""
     words = [str(w) for w in words]
@@ -143,6 +172,10 @@ class Server:
 
     def out_text(self):
         return self._text(self.out)
+
+    def lines(self):
+        """The whole lines of its standard output: the last one may be under way."""
+        return self.out_text().rpartition("\n")[0].splitlines()
 
     @staticmethod
     def _text(file):
