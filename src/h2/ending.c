@@ -83,7 +83,7 @@ void h2_ending_drop(h2_stream *stream, skua_end how)
         stream->carrier.current = NULL;
         h2_ending_of_request(r, how);
         h2_ending_strip(stream);
-        stream->lingers = stream->occupant != NULL;
+        if (stream->occupant) h2_stream_linger(stream);
     }
     if (!stream->lingers) h2_stream_free(stream);
 }

@@ -195,9 +195,10 @@ static void h2_protocol_end_left(h2_session *s)
         h2_ending_drop(stream, SKUA_END_CLOSED);
 }
 
+// Whether nobody is served and everything has left. Slots may be kept still for those who hold a request.
 static bool h2_protocol_is_idle(const h2_session *s)
 {
-    return !s->work || (s->streams == 0 && s->base.out->octets == 0);
+    return !s->work || (s->base.out->octets == 0 && s->streams == s->work->lingering);
 }
 
 // Whether something has begun that the client is to complete within a head's time: the preface, a
@@ -217,7 +218,7 @@ static session_fate h2_protocol_fate(session *base)
     if (s->work && *s->base.link.peer_is_done && s->streams) h2_protocol_end_left(s);
     if (!h2_protocol_is_idle(s)) return SESSION_GOES_ON;
     if (s->stage >= H2_LEAVES || s->peer_over) return SESSION_ENDS;
-    if (h2_protocol_is_begun(s)) return SESSION_GOES_ON;
+    if (s->streams || h2_protocol_is_begun(s)) return SESSION_GOES_ON;
     h2_session_pause(s);
     return SESSION_IDLES;
 }
@@ -225,7 +226,8 @@ static session_fate h2_protocol_fate(session *base)
 static bool h2_protocol_sends_last(const session *base)
 {
     const h2_session *s = h2_session_of_const(base);
-    return s->stage >= H2_LEAVES && s->streams == 0 && !s->peer_over;
+    if (s->stage < H2_LEAVES || s->peer_over) return false;
+    return s->streams == 0 || s->streams == s->work->lingering;
 }
 
 static bool h2_protocol_close_half(session *base)

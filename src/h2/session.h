@@ -83,6 +83,7 @@ struct h2_work {
     h2_stream *kicked;                 // to be gone on with from the loop
     h2_stream *resumed;                // those of which that is being done with
     h2_stream *waiting;                // for their handlers to begin, oldest first
+    uint32_t lingering;                // slots that are kept only for their occupants
     block *staging;                    // where a source writes; NULL: not taken
     out_segment *segments;             // H2_SEGMENTS of them, of out; NULL: given back
 };

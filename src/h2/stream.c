@@ -114,6 +114,7 @@ void h2_stream_free(h2_stream *stream)
     if (stream->is_ready || stream->is_kicked || stream->backlog || stream->in)
         h2_stream_strip(stream);
     h2_stream_uncount(stream);
+    if (stream->lingers) s->work->lingering--;
     h2_stream **at = h2_stream_bucket(s, stream->carrier.number);
     while (*at != stream)
         at = &(*at)->by_number;
@@ -144,6 +145,12 @@ size_t h2_stream_sweep(skua_worker *w)
 }
 
 // ---- Slots that are kept ----
+
+void h2_stream_linger(h2_stream *stream)
+{
+    stream->lingers = true;
+    h2_stream_session(stream)->work->lingering++;
+}
 
 void h2_stream_occupy(skua_request *r)
 {

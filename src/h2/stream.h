@@ -110,6 +110,9 @@ void h2_stream_forget_content(h2_stream *stream);
 // It does not wait for its handler to begin any more.
 void h2_stream_stop_waiting(h2_stream *stream);
 
+// Its slot is kept only for whoever holds its request.
+void h2_stream_linger(h2_stream *stream);
+
 // Its request has ended and is held by somebody; and is not held any more. See carrier_table.
 void h2_stream_occupy(skua_request *r);
 void h2_stream_vacate(carrier *c);

@@ -7,7 +7,7 @@ import time
 
 import pytest
 from h2_client import Client, Reset
-from h2_socket import (CANCEL, CONTINUATION, DATA, END_HEADERS, END_STREAM, ENHANCE_YOUR_CALM, GOAWAY, HEADERS,
+from h2_socket import (CANCEL, CONTINUATION, DATA, END_HEADERS, END_STREAM, ENHANCE_YOUR_CALM, FRAME_SIZE_ERROR, GOAWAY, HEADERS,
                        INITIAL_WINDOW_SIZE, MAX_HEADER_LIST_SIZE, PING, PREFACE, PRIORITY, PRIORITY_UPDATE, REFUSED_STREAM,
                        RST_STREAM, SETTINGS, WINDOW, WINDOW_UPDATE, frame, header_frames, settings, window_update)
 from server import eventually, numbered
@@ -153,6 +153,18 @@ def test_slots_are_kept_until_handlers_have_ended(launch):
         assert client.response(waiting[0]).status == 200
         assert time.monotonic() - began > 1
         assert all(client.response(stream).status == 200 for stream in waiting[1:])
+
+
+def test_a_connection_that_has_failed_waits_for_no_handler(launch):
+    server = launch(numbered, "threads")
+    with Client(server) as client:
+        client.open("/block/gate")
+        assert eventually(lambda: server.get("/counts").content.startswith(b"begun=1 "))
+        client.send(frame(PING, payload=b"short"))
+        _, code, _ = client.goaway()
+        ended = client.ended()
+    assert server.get("/gate").status == 200
+    assert ended and code == FRAME_SIZE_ERROR
 
 
 def test_malformed_requests_count(server):

@@ -6,8 +6,9 @@ import threading
 import time
 
 import pytest
+import tls
 from h2_sockets import Http2
-from server import eventually, numbered
+from server import eventually, numbered, secure
 from tls import HTTP2
 from wire import chunk, request
 
@@ -430,6 +431,39 @@ def test_a_handler_whose_client_has_left_before_a_thread_was_free(launch_threads
     assert second.ended()
     assert server.get("/block/sleep/0").status == 200
     assert counts(server)["begun"] == 2
+
+
+def connector(launch, carrier, *words):
+    """A server, and what connects to it over that carrier."""
+    if carrier != "h2":
+        server = launch(numbered, "threads", *words)
+        return server, lambda: server.connect(http2=carrier == "h2c")
+    server = launch(secure, "threads", *words)
+    trust = tls.context()
+    trust.set_alpn_protocols(["h2"])
+    return server, lambda: server.connect(tls={"tls": trust}, http2=True)
+
+
+@pytest.mark.in_the_clear("each carrier has its turn")
+@pytest.mark.parametrize("leave", ["close", "reset"])
+@pytest.mark.parametrize("carrier", ["http1", "h2c", "h2"])
+def test_clients_that_have_left_keep_no_connection(launch, carrier, leave):
+    """One has the only thread, which does not look whether it is there; the others wait for a thread."""
+    server, connect = connector(launch, carrier, "blocking_threads=1")
+    clients = [connect().send(request("/block/gate"))]
+    assert eventually(lambda: counts(server)["begun"] == 1)
+    clients += [connect().send(request("/block/gate")) for _ in range(30)]
+    assert server.get("/").status == 200  # behind them
+    held = server.descriptors()
+    for client in clients:
+        getattr(client, leave)()
+    left = eventually(lambda: server.descriptors() <= held - len(clients), within=5)
+    finished = counts(server)["finished"]
+    assert server.get("/gate").status == 200
+    assert left and finished == 0
+    assert eventually(lambda: counts(server)["finished"] == 1)
+    assert server.get("/block/gate").content == b"open\n"
+    assert counts(server)["begun"] == 2 and counts(server)["gone"] == 1
 
 
 def test_a_ticket_of_a_client_that_has_left(launch_threads):

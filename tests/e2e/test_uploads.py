@@ -177,18 +177,14 @@ def test_a_large_upload_takes_no_memory(launch, folders):
     assert list((folders / "spool").iterdir()) == []
 
 
-def descriptors(server):
-    return len(list(pathlib.Path(f"/proc/{server.pid}/fd").iterdir()))
-
-
 def test_peers_that_leave_leave_no_file(spooling):
     assert post(spooling, "/spool?memory=1", octets(5)).status == 200
-    assert eventually(lambda: descriptors(spooling) > 0)
-    before = descriptors(spooling)
+    assert eventually(lambda: spooling.descriptors() > 0)
+    before = spooling.descriptors()
     for _ in range(20):
         with spooling.connect() as connection:
             connection.send(request("/spool?memory=1", "Content-Length: 200000", method="POST", content=octets(100_000)))
-    assert eventually(lambda: descriptors(spooling) <= before)
+    assert eventually(lambda: spooling.descriptors() <= before)
     lines = []
     assert eventually(lambda: lines.extend(told(spooling)) or len(lines) == 20)
     assert set(lines) == {"closed"}

@@ -189,6 +189,10 @@ class Server:
                 return int(line.split()[1]) * 1024
         raise AssertionError("no Anonymous line")
 
+    def descriptors(self):
+        """How many it has open."""
+        return len(os.listdir(f"/proc/{self.pid}/fd"))
+
     def signal(self, number=signal.SIGTERM):
         self.process.send_signal(number)
 

@@ -223,6 +223,27 @@ static void block_sleep(skua_request *request, void *user)
     counts.finished++;
 }
 
+// GET /block/gate waits until GET /gate opens it, though its client may have left.
+static atomic_bool gate_is_open;
+
+static void block_gate(skua_request *request, void *user)
+{
+    (void)user;
+    counts.begun++;
+    while (!gate_is_open)
+        wait_ms(1);
+    if (skua_request_is_gone(request)) counts.gone++;
+    must(skua_respond(request, 200, "text/plain", SKUA_SLICE("open\n")));
+    counts.finished++;
+}
+
+static void open_gate(skua_request *request, void *user)
+{
+    (void)user;
+    gate_is_open = true;
+    must(skua_respond(request, 200, "text/plain", SKUA_SLICE("open\n")));
+}
+
 // GET /block/refuse/{ms}: the client may have left by then.
 static void block_refuse(skua_request *request, void *user)
 {
@@ -450,6 +471,8 @@ static void add_routes(void)
     must(skua_route(running, "GET /post", handle_post, NULL));
     must(skua_route_blocking(running, "/block/echo/{id}", block_echo, NULL));
     must(skua_route_blocking(running, "GET /block/sleep/{ms}", block_sleep, NULL));
+    must(skua_route_blocking(running, "GET /block/gate", block_gate, NULL));
+    must(skua_route(running, "GET /gate", open_gate, NULL));
     must(skua_route_blocking(running, "GET /block/refuse/{ms}", block_refuse, NULL));
     must(skua_route_blocking(running, "GET /block/large/{kib}", block_large, NULL));
     must(skua_route_blocking(running, "GET /block/nothing", block_nothing, NULL));
