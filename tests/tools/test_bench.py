@@ -16,7 +16,7 @@ import xml.etree.ElementTree
 
 import pytest
 from ports import free_port
-from server import Server, numbered
+from server import Server, eventually, numbered
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 RELEASE = ROOT / "build/release"
@@ -104,11 +104,15 @@ def test_client_over_tls(tmp_path, closes):
                     ("127.0.0.1", port))
     try:
         measured = types.SimpleNamespace(port=port, cpu_ns=lambda: 0)
-        found = loads.Loads(str(tmp_path), str(RELEASE / "bench_client"), 1, 0).own(workload, measured)
+
+        def requests():
+            found = loads.Loads(str(tmp_path), str(RELEASE / "bench_client"), 1, 0).own(workload, measured)
+            assert found["errors"] == {}
+            return found["requests"]
+
+        assert eventually(lambda: requests() > 4)
     finally:
         server.stop()
-    assert found["errors"] == {}
-    assert found["requests"] > 4
 
 
 @pytest.fixture
@@ -160,9 +164,12 @@ def test_open_loop_counts_what_a_stall_delays(ask):
         time.sleep(0.4)
         os.kill(server.pid, signal.SIGCONT)
 
-    counts = ask(1000, stall)
-    assert counts["requests"] == 1000 and not any(counts[kind] for kind in loads.ERRORS_OF_CLIENT)
-    assert 300 < counts["p99_ms"] < 2000, counts
+    def latency():
+        counts = ask(1000, stall)
+        assert counts["requests"] == 1000 and not any(counts[kind] for kind in loads.ERRORS_OF_CLIENT)
+        return counts["p99_ms"]
+
+    assert eventually(lambda: 300 < latency() < 2000)  # more where the machine stalls, too
 
 
 def test_ab_is_read():
@@ -215,8 +222,13 @@ def test_a_load_over_http2(over_http2):
     workload, server, place = over_http2
     octets, head = http2.check(workload, server, b"Hello, World!", place.certificate)
     assert octets > 9 + 9 + 13 and head.startswith(b"HTTP/2 200")
-    found = loads.Loads(place.folder, None, 1, 0).run(workload, server)
-    assert found["errors"] == {} and found["requests"] > 32 and found["client_ns"] > 0
+
+    def requests():
+        found = loads.Loads(place.folder, None, 1, 0).run(workload, server)
+        assert found["errors"] == {} and found["client_ns"] > 0
+        return found["requests"]
+
+    assert eventually(lambda: requests() > 32)
 
 
 def test_wrong_answers_over_http2_are_found(over_http2):

@@ -9,18 +9,15 @@ import socket
 import ssl
 import struct
 import subprocess
-import sys
 import time
 
 import pytest
+from ports import free_port
 from seccomp import URING_ENTER, URING_REGISTER, URING_SETUP, forbid
 from server import eventually
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 RELEASE = ROOT / "build/release"
-sys.path.insert(0, str(ROOT / "bench"))
-import processes  # noqa: E402  (the bench is no package)
-
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"
 REQUEST = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
 LARGE = bytes(range(256)) * 8192  # two MiB: more than a socket takes
@@ -43,7 +40,7 @@ class Ceiling:
         (folder / "head").write_bytes(HEAD)
         (folder / "content").write_bytes(content)
         self.answer = HEAD + content
-        self.port = processes.free_port()
+        self.port = free_port()
         argv = [RELEASE / f"bench_ceiling_{name}", "--port", str(self.port), "--head", folder / "head", *options]
         argv += ["--file", folder / "content"] if content else []
         self.process = subprocess.Popen(argv, stderr=subprocess.PIPE, text=True, **popen)
