@@ -33,6 +33,20 @@ int socket_connect_small(const char *address, int receive_octets)
     return fd;
 }
 
+bool socket_read_response(int fd, char *text, size_t room)
+{
+    size_t len = 0;
+    for (;;) {
+        ssize_t n = recv(fd, text + len, room - 1 - len, 0);
+        if (n <= 0) return false;
+        len += (size_t)n;
+        text[len] = 0;
+        const char *end = strstr(text, "\r\n\r\n"), *length = strstr(text, "\r\nContent-Length: ");
+        if (!end || !length) continue;
+        if (text + len - (end + 4) >= strtol(length + 18, NULL, 10)) return true;
+    }
+}
+
 void socket_reset(int fd)
 {
     struct linger at_once = { .l_onoff = 1 };

@@ -9,6 +9,7 @@
 #include <dirent.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 static size_t page_round(size_t len, size_t page)
@@ -50,5 +51,17 @@ unsigned support_threads(void)
     while ((entry = readdir(tasks)))
         threads += entry->d_name[0] != '.';
     (void)closedir(tasks);
+    return threads;
+}
+
+unsigned support_threads_at_rest(void)
+{
+    unsigned threads = support_threads();
+    for (int same = 0; same < 100; same++) {
+        (void)nanosleep(&(struct timespec){ .tv_nsec = 2000000 }, NULL);
+        unsigned now = support_threads();
+        if (now != threads) same = 0;
+        threads = now;
+    }
     return threads;
 }

@@ -20,4 +20,7 @@ unsigned support_rounds(unsigned usual);
 // How many threads this process has; 0: the system does not tell.
 unsigned support_threads(void);
 
+// The same when it has not changed for 200 ms: threads that have been joined may take a moment to be gone.
+unsigned support_threads_at_rest(void);
+
 #endif

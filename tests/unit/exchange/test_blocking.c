@@ -155,7 +155,7 @@ static void test_blocking_more_threads_than_there_may_be(void **state)
 static void *let_go(void *user)
 {
     scene *s = user;
-    for (int i = 0; i < 300; i++)
+    for (int i = 0; i < 1000; i++)
         doze();
     atomic_store(&s->go_on, true);
     return NULL;

@@ -84,8 +84,10 @@ static void check_out_of_descriptors(rig *r)
         connect_socket(r, crowd[i]);
     RIG_UNTIL(r, r->evictions > 0);
     unsigned evictions = r->evictions;
+    int64_t began = io_clock_ns();
     rig_turns(r, 10); // some 20 ms: it waits and does not spin
-    assert_true(r->evictions <= evictions + 2);
+    int64_t retries = (io_clock_ns() - began) / 100000000;
+    assert_true(r->evictions <= evictions + 2 + retries);
     write_all(crowd[0], "here", 4);
     RIG_UNTIL(r, first->got_octets == 4); // who is connected is served
     assert_int_equal(r->accepted, 1);

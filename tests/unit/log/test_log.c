@@ -280,8 +280,7 @@ static void expect_threads(unsigned threads)
 static void without_a_format_the_thread_starts_with_the_first_message(void **state)
 {
     (void)state;
-    nap(50); // as above
-    unsigned before = support_threads();
+    unsigned before = support_threads_at_rest();
     for (int lines = 0; lines < 3; lines++) {
         catcher c;
         catcher_init(&c);

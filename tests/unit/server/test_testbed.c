@@ -279,7 +279,7 @@ static void deadlines_pass_at_once(void **state)
     assert_answers(server, "GET /silence HTTP/1.1" HOST "\r\n", "HTTP/1.1 503", "");
     assert_answers(server, "GET /minute HTTP/1.1" HOST "\r\n", "HTTP/1.1 200", "Resumed");
     assert_answers(server, "POST /echo HTTP/1.1" HOST "Content-Length: 5\r\n\r\nab", "", "");
-    assert_true(now_ns() - began < 8000 * ms_ns);
+    assert_true(now_ns() - began < 30000 * ms_ns);
     skua_server_free(server);
 }
 
