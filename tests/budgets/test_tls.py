@@ -6,6 +6,7 @@ version of it. SKUA_RECORD=1 writes down those that are lower.
 """
 
 import contextlib
+import math
 import os
 import re
 import shutil
@@ -159,9 +160,13 @@ def key_of(cipher):
     ("a handshake and a request", HANDSHAKES, ask_on_new_connections, "hello", 1_000_000, 5_000_000),
 ])
 def test_instructions(pair, tmp_path, what, count, asking, program, least, most):
-    cipher, few = executed(pair, tmp_path, count, asking, program)
-    _, many = executed(pair, tmp_path, 2 * count, asking, program)
-    found = (many - few) / count
+    few = many = found = budget = math.inf
+    for _ in range(3):  # whatever disturbs one only adds to it
+        if found >= budget * SLACK:
+            cipher, one = executed(pair, tmp_path, count, asking, program)
+            _, two = executed(pair, tmp_path, 2 * count, asking, program)
+            few, many = min(few, one), min(many, two)
+            found, budget = (many - few) / count, known(key_of(cipher), what) or math.inf
     hold_to(what, key_of(cipher), found, least, most)
 
 
@@ -314,8 +319,12 @@ def test_a_ticket_leaves_with_the_answer(pair, tmp_path):
             shake_hands_by_hand(connection, secure, came, leaves)
             secure.write(REQUEST)
             connection.sendall(leaves.read())
-            came.write(connection.recv(65536))
-            assert secure.read().endswith(b"Hello, World!")
+            answer = b""
+            while not answer.endswith(b"Hello, World!"):
+                try:
+                    answer += secure.read()
+                except ssl.SSLWantReadError:
+                    came.write(connection.recv(65536))
     finally:
         with open(f"/proc/{server.pid}/task/{server.pid}/children") as children:
             os.kill(int(children.read().split()[0]), signal.SIGTERM)

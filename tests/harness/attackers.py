@@ -49,12 +49,12 @@ class Attack:
 
 
 def crowd(count, act, address, rnd, until):
-    """count threads that do act(address, rnd) again and again. Returns how often in all."""
+    """count threads that do act(address, rnd) again and again, once at least. Returns how often in all."""
     done, faults = [0] * count, []
 
     def run(number, own):
         try:
-            while time.monotonic() < until and not faults:
+            while (time.monotonic() < until or not done[number]) and not faults:
                 act(address, own)
                 done[number] += 1
         except Exception as fault:
@@ -262,7 +262,7 @@ def honest(address, rnd, until):
     """One request after the other, each of which has to be answered. Returns how many, and the longest wait."""
     count, longest = 0, 0.0
     connection = None
-    while time.monotonic() < until:
+    while time.monotonic() < until or not count:
         began = time.monotonic()
         connection = connection or Connection(address)
         response = connection.get(rnd.choice(["/hello", "/files/small.txt", "/ticket"]))
