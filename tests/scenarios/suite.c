@@ -121,15 +121,26 @@ static bool suite_equals(const suite_item *item, text *got)
     return equal;
 }
 
+static bool suite_is_simulated(const suite_item *item)
+{
+    return strcmp(item->backend, "sim") == 0;
+}
+
+// On a real kernel a deadline that is short passes early where the machine stands still: such a scenario is played again.
 static bool suite_play(const suite_item *item, run_cut cut, uint64_t seed)
 {
-    text got = { .len = 0 };
-    if (!run_play(item->scenario, item->backend, suite.folder, cut, seed, &got)) return false;
+    bool equal = false;
+    int tries = item->scenario->waits && !suite_is_simulated(item) ? 3 : 1;
+    for (; tries > 0 && !equal; tries--) {
+        text got = { .len = 0 };
+        if (!run_play(item->scenario, item->backend, suite.folder, cut, seed, &got)) return false;
+        if (suite.records && cut == RUN_WHOLE) suite_keep(item, &got);
+        equal = suite.records || suite_equals(item, &got);
+        text_free(&got);
+    }
     suite.played++;
-    if (suite.records && cut == RUN_WHOLE) suite_keep(item, &got);
-    else if (!suite.records && !suite_equals(item, &got))
+    if (!equal)
         fail_msg("%s: another transcript, cut %d, seed %" PRIu64, item->name, (int)cut, seed);
-    text_free(&got);
     return true;
 }
 
@@ -145,7 +156,7 @@ static void suite_let_files_age(void)
 static void suite_test(void **state)
 {
     const suite_item *item = *state;
-    bool sim = strcmp(item->backend, "sim") == 0;
+    bool sim = suite_is_simulated(item);
     if (wire_h2_is_asked() && item->scenario->http1_only) {
         print_message("not over HTTP/2: %s\n", item->scenario->http1_only);
         skip();
