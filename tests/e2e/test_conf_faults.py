@@ -7,6 +7,7 @@ import subprocess
 
 import pytest
 from certificates import make
+from ports import free_port
 from server import BUILD, check_sanitizers
 
 SKUA = BUILD / "skua"
@@ -352,8 +353,8 @@ def test_right_users(folder):
 
 
 def test_what_is_only_noted(folder):
-    with socket.create_server(("127.0.0.1", 0)) as busy:
-        port = busy.getsockname()[1]
+    port = free_port()  # that nobody takes when it is free again
+    with socket.create_server(("127.0.0.1", port)):
         text = f"listen 127.0.0.1:{port}\nlisten [::1]:0\nsite a {{\n root pub\n rewrite /x /y\n rewrite /z /index.html\n}}\n"
         assert check(folder, text) == (
             0, "f.conf:5:10: note: there is no file pub/y yet\n"

@@ -78,7 +78,7 @@ def read_until(terminal, text):
     """Reads from a terminal up to a text. Returns all that it has shown."""
     shown = b""
     while text not in shown:
-        assert select.select([terminal], [], [], 10)[0], shown
+        assert select.select([terminal], [], [], SLOW)[0], shown
         shown += os.read(terminal, 1000)
     return shown
 

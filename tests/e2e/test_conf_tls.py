@@ -14,7 +14,7 @@ from conf import get, of, start, write_folder
 from h2_client import Client
 from ports import free_port
 from prometheus_client.parser import text_string_to_metric_families
-from server import eventually
+from server import SLOW, eventually
 from wire import Connection, request
 
 pytestmark = [pytest.mark.in_the_clear("it is about the directives of TLS itself"), pytest.mark.of_tls,
@@ -85,7 +85,7 @@ def context(*trusted, alpn=(), newest=None):
 
 
 def shaken(address, context, name, session=None):
-    return context.wrap_socket(socket.create_connection(address, 10), server_hostname=name, session=session)
+    return context.wrap_socket(socket.create_connection(address, SLOW), server_hostname=name, session=session)
 
 
 def ask(secure, host, path="/"):

@@ -17,8 +17,7 @@ def uploads():
 
 def post(server, path, content, *lines):
     with server.connect() as connection:
-        connection.send(request(path, f"Content-Length: {len(content)}", *lines, method="POST", content=content))
-        return connection.response()
+        return connection.offer(request(path, f"Content-Length: {len(content)}", *lines, method="POST", content=content))
 
 
 def told(server, count):
@@ -81,9 +80,8 @@ def test_chunks_are_refused_when_they_pass_it(uploads, size):
         connection.send((chunk(b"y" * left) if left else b"") + b"0\r\n\r\n")
         assert connection.response().content == b"5000"
     with uploads.connect() as connection:
-        connection.send(request("/limit?n=5000", "Transfer-Encoding: chunked", method="POST"))
-        connection.send(chunk(b"x" * size) * (5000 // size + 1))
-        response = connection.response()
+        head = request("/limit?n=5000", "Transfer-Encoding: chunked", method="POST")
+        response = connection.offer(head + chunk(b"x" * size) * (5000 // size + 1))
         assert response.status == 413 and response.closes
     assert told(uploads, 1) == ["lost"]
 
@@ -96,7 +94,6 @@ def test_middleware_may_limit_what_a_handler_collects(uploads):
     assert post(uploads, "/guarded/collect?n=10", b"0123456789").content == b"0123456789"
     assert post(uploads, "/guarded/collect?n=9", b"0123456789").status == 413
     with uploads.connect() as connection:
-        connection.send(request("/guarded/collect?n=9", "Transfer-Encoding: chunked", method="POST"))
-        connection.send(chunk(b"01234") + chunk(b"56789"))
-        assert connection.response().status == 413
+        head = request("/guarded/collect?n=9", "Transfer-Encoding: chunked", method="POST")
+        assert connection.offer(head + chunk(b"01234") + chunk(b"56789")).status == 413
     assert told(uploads, 1) == ["a limit would be passed"]

@@ -10,7 +10,7 @@ import urllib.parse
 
 import httpx
 import pytest
-from server import ROOT, program
+from server import ROOT, SLOW, program
 
 SITES = [("cmake-doc", "usr/share/doc/cmake-data/html", 3000), ("apache2-doc", "usr/share/doc/apache2-doc/manual", 2000)]
 
@@ -49,7 +49,7 @@ def test_every_file(site):
 
     def fetch(part):
         wrong = []
-        with httpx.Client(base_url=site.url) as client:
+        with httpx.Client(base_url=site.url, timeout=SLOW) as client:
             for path, file in part:
                 response = client.get(path)
                 if file is None:
@@ -72,7 +72,7 @@ def test_follow_every_link(site):
     """A crawler's way: from the first page through every link, over one connection."""
     seen, waiting = {"/"}, ["/"]
     pages = 0
-    with httpx.Client(base_url=site.url, follow_redirects=True) as client:
+    with httpx.Client(base_url=site.url, follow_redirects=True, timeout=SLOW) as client:
         while waiting:
             path = waiting.pop()
             response = client.get(path)

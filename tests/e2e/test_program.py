@@ -172,7 +172,7 @@ def test_quiet(serve, folder):
 
 def test_port_zero(launch, folder):
     site = launch(Server, [SKUA, folder, "--listen", "127.0.0.1:0"], ("127.0.0.1", 0), wait=False)
-    found = eventually(lambda: re.search(r"127\.0\.0\.1:(\d+)", site.out_text() + site.error_text()))
+    found = eventually(lambda: re.search(r"127\.0\.0\.1:(\d+)\D", site.out_text() + site.error_text()))
     site.address = ("127.0.0.1", int(found.group(1)))
     assert site.get("/").status == 200
 
@@ -358,7 +358,7 @@ def test_stop_when_idle(serve, folder, number):
     site = serve(folder)
     site.get("/")
     site.signal(number)
-    site.judge_end(within=5)
+    site.judge_end()
 
 
 def test_stop_as_soon_as_it_listens(folder):
@@ -367,7 +367,7 @@ def test_stop_as_soon_as_it_listens(folder):
         site = program(folder, wait=False)
         assert eventually(site._answers, every=0.0)
         site.signal()
-        site.judge_end(within=15)
+        site.judge_end()
 
 
 def test_stop_finishes_what_runs(serve, folder):
@@ -404,7 +404,7 @@ def test_who_is_idle_is_not_waited_for(serve, folder):
 
 
 def test_second_signal_ends_at_once(serve, folder):
-    site = serve(folder)
+    site = serve(folder, "--grace", "600")
     connection = site.connect(receive_buffer=4096)
     connection.send(request("/big"))
     connection.head()
@@ -413,7 +413,7 @@ def test_second_signal_ends_at_once(serve, folder):
     assert site.alive()
     site.signal()
     site.judged = True
-    site.wait(3)
+    site.wait()
     check_sanitizers(site.error_text())
 
 
@@ -487,8 +487,8 @@ def test_sighup_that_is_ignored_stays_so(on_terminal):
 
 def log_of(site, count):
     """The lines of standard output that are log lines, once there are so many."""
-    lines = lambda: [l for l in site.out_text().splitlines() if "GET" in l or "BREW" in l or "POST" in l]
-    assert eventually(lambda: len(lines()) >= count, within=5), site.out_text()
+    lines = lambda: [l for l in site.lines() if "GET" in l or "BREW" in l or "POST" in l]
+    assert eventually(lambda: len(lines()) >= count), site.out_text()
     return lines()
 
 
@@ -570,7 +570,7 @@ def test_unreadable_file_is_logged(serve, folder):
     site = serve(folder)
     os.mkfifo(folder / "fifo")
     assert site.get("/fifo").status in (403, 404)
-    assert eventually(lambda: "/fifo" in site.out_text() + site.error_text(), within=5)
+    assert eventually(lambda: "/fifo" in site.out_text() + site.error_text())
 
 
 def test_the_address_as_a_qr_code(tmp_path):

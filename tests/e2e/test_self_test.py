@@ -17,14 +17,13 @@ LEAD = 0.97  # what a later one may cost of a former, to be chosen
 
 
 def run(folder, **options):
-    """Its exit status, output, errors and seconds."""
-    begin = time.monotonic()
+    """Its exit status, output and errors."""
     done = subprocess.run(
         [BUILD / "skua", "--self-test"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False,
         env={**os.environ, "TMPDIR": str(folder)}, **options,
     )
     check_sanitizers(done.stderr)
-    return done, time.monotonic() - begin
+    return done
 
 
 def figures(text):
@@ -65,15 +64,14 @@ def check_choice(text):
 
 
 def test_picks_by_its_figures(tmp_path):
-    done, seconds = run(tmp_path)
+    done = run(tmp_path)
     assert done.returncode == 0, done.stderr
     check_choice(done.stdout)
-    assert seconds < 10  # under three, on a machine that has nothing else to do
     assert not list(tmp_path.iterdir())
 
 
 def test_measures_without_io_uring(tmp_path):
-    done, _ = run(tmp_path, preexec_fn=forbid(URING_SETUP, 1))
+    done = run(tmp_path, preexec_fn=forbid(URING_SETUP, 1))
     assert done.returncode == 0, done.stderr
     backends = check_choice(done.stdout)
     if "kqueue" in backends:
@@ -96,7 +94,7 @@ def test_it_may_be_stopped_and_go_on(tmp_path):
 
 
 def test_says_where_no_files_can_be_made(tmp_path):
-    done, _ = run(tmp_path / "missing")
+    done = run(tmp_path / "missing")
     assert done.returncode == 1 and done.stdout == ""
     assert done.stderr == f"skua: no files can be made in {tmp_path}/missing; TMPDIR may name another directory\n"
 

@@ -261,7 +261,7 @@ def test_it_is_asked_about_the_file_where_a_compressed_one_is_sent(served, folde
 
 def line_of(served, path):
     """The line of the access log about a path."""
-    lines = lambda: [json.loads(line) for line in served.out_text().splitlines() if line.startswith("{")]
+    lines = lambda: [json.loads(line) for line in served.lines() if line.startswith("{")]
     return eventually(lambda: next((line for line in lines() if line.get("request", {}).get("uri") == path), None))
 
 

