@@ -637,6 +637,39 @@ static void a_file_that_is_full_gets_its_lines_when_it_is_not(void **state)
                               "skua: the log can be written again\n");
 }
 
+// Lines of two workers on a disk that is full within a line of the first, and has room again when it is the other's turn.
+static void another_worker_does_not_tear_a_line_that_a_full_file_took_in_part(void **state)
+{
+    (void)state;
+    FILE *out = tmpfile(), *err = tmpfile();
+    static char text[1 << 18];
+    int saved[2];
+    server_log *log = log_to_a_full_file(out, err, saved);
+    log_lane *other = log_lane_open(log); // which has its turn before those that are there
+    for (unsigned i = 0; i < 1000; i++)
+        put(other, 1, i);
+    nap(100); // two turns of the writer
+    limit_files(RLIM_INFINITY);
+    assert_int_equal(pread(fileno(out), text, 1, 7499), 1);
+    assert_int_not_equal(text[0], '\n');
+    for (int i = 0; i < 5000 && size_of(out) < 120000; i++)
+        nap(1);
+    uint64_t lost = log_lost(log);
+    log_free(log);
+    restored(saved);
+    assert_int_equal(lost, 0);
+    read_all(out, text, sizeof text);
+    char *rest = text;
+    for (long next[2] = { 0 }; next[0] + next[1] < 2000;) {
+        const char *line = next_line(&rest);
+        assert_non_null(line);
+        bool first = strstr(line, "GET /0/");
+        assert_int_equal(number_after(line, first ? "GET /0/" : "GET /1/"), next[first ? 0 : 1]++);
+    }
+    assert_null(next_line(&rest));
+    (void)fclose(err);
+}
+
 static void what_a_full_file_never_took_is_said_at_the_end(void **state)
 {
     (void)state;
@@ -675,6 +708,7 @@ int main(void)
         cmocka_unit_test(lines_that_are_lost_are_said_once_in_a_second),
         cmocka_unit_test(a_pipe_takes_the_place_of_a_file),
         cmocka_unit_test(a_file_that_is_full_gets_its_lines_when_it_is_not),
+        cmocka_unit_test(another_worker_does_not_tear_a_line_that_a_full_file_took_in_part),
         cmocka_unit_test(what_a_full_file_never_took_is_said_at_the_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
