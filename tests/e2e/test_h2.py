@@ -674,7 +674,10 @@ def until_drained(client, answered):
     """Ten requests at a time, until it is said that no more are taken. answered: gets those that are."""
     last = MOST
     while last == MOST:
-        for stream in [client.open(f"/pull/{i * 1000}") for i in range(10)]:
+        opened = []
+        with contextlib.suppress(ConnectionError):  # the server has ended meanwhile, and has said behind which stream
+            opened.extend(client.open(f"/pull/{i * 1000}") for i in range(10))
+        for stream in opened if len(opened) == 10 else [*opened, client.last]:
             while stream <= last:
                 found = client.until(lambda f: f.kind == GOAWAY or (f.stream == stream and f.ends))
                 if found.ends:
@@ -717,73 +720,6 @@ def test_close_ends_the_connection_behind_the_others(client):
     assert client.response(upload).content == b"abc"
     assert len(client.response(slow).content) == 300_000
     assert client.ended()
-
-
-def test_the_server_asks_whether_a_quiet_client_is_there(launch_rules):
-    rules = launch_rules("stall_timeout_ns=600000000")
-    with Client(rules) as client:
-        stream = client.open("/watched-silent")
-        for _ in range(4):
-            assert len(client.until(lambda f: f.kind == PING).payload) == 8
-        client.cancel(stream)
-        assert client.get().status == 200
-    with Client(rules, answers=False) as client:
-        client.send(frame(SETTINGS, ACK))
-        client.open("/watched-silent")
-        assert client.ended()
-
-
-def test_an_idle_connection_is_told_before_it_is_closed(launch_rules):
-    rules = launch_rules("keep_alive_timeout_ns=300000000")
-    with Client(rules) as client:
-        client.get()
-        client.get()
-        last, code, _ = client.goaway()
-        assert (last, code) == (3, NO_ERROR)
-        assert client.ended()
-
-
-def test_a_ping_does_not_renew_idle_time(launch_rules):
-    rules = launch_rules("keep_alive_timeout_ns=600000000")
-    with Client(rules) as client:
-        client.get()
-        began = time.monotonic()
-        with pytest.raises((EOFError, ConnectionError)):
-            while time.monotonic() - began < 5:
-                client.pings()
-                time.sleep(0.05)
-
-
-def test_settings_that_are_not_acknowledged(launch_rules):
-    rules = launch_rules("head_timeout_ns=300000000")
-    with Client(rules, answers=False) as client:
-        assert client.failed_with() == 4  # SETTINGS_TIMEOUT
-
-
-def test_a_header_block_that_does_not_end(launch_rules):
-    rules = launch_rules("head_timeout_ns=300000000")
-    with Client(rules) as client:
-        client.pings()
-        client.send(frame(HEADERS, END_STREAM, 1, b"\x82"))
-        began = time.monotonic()
-        assert client.ended() and time.monotonic() - began < 5
-
-
-def test_content_that_does_not_come(launch_rules):
-    rules = launch_rules("stall_timeout_ns=300000000")
-    with Client(rules) as client:
-        stalled = client.open("/collect", ("content-length", "5"), method="POST", ends=False)
-        client.data(stalled, b"ab")
-        assert client.response(stalled).status == 408
-        assert client.get().status == 200
-
-
-def test_a_shut_window_stalls_its_stream_alone(launch_rules):
-    rules = launch_rules("stall_timeout_ns=300000000")
-    with Client(rules, (INITIAL_WINDOW_SIZE, 0)) as client:
-        stalled = client.open("/pull/10")
-        assert client.of(stalled, RST_STREAM).number in (CANCEL, ENHANCE_YOUR_CALM)
-        assert client.get("/status/204").status == 204
 
 
 @pytest.mark.parametrize("content", [b"", b"abc", b"a" * 60_000])

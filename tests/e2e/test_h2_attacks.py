@@ -10,7 +10,7 @@ from h2_client import Client, Reset
 from h2_socket import (CANCEL, CONTINUATION, DATA, END_HEADERS, END_STREAM, ENHANCE_YOUR_CALM, FRAME_SIZE_ERROR, GOAWAY, HEADERS,
                        INITIAL_WINDOW_SIZE, MAX_HEADER_LIST_SIZE, PING, PREFACE, PRIORITY, PRIORITY_UPDATE, REFUSED_STREAM,
                        RST_STREAM, SETTINGS, WINDOW, WINDOW_UPDATE, frame, header_frames, settings, window_update)
-from server import eventually, numbered
+from server import against_the_clock, eventually, numbered
 from witness import RequestWitness
 
 pytestmark = [pytest.mark.in_the_clear("it says for itself how servers are spoken to"),
@@ -57,7 +57,7 @@ def test_rapid_reset_at_its_edge(server):
     with RequestWitness(server), Client(server) as client:
         client.send(pairs(client, 11 * RESETS - 1))
         assert client.pings()
-        client.send(pairs(client, 100))  # as many as may have been refilled meanwhile, and more
+        client.send(pairs(client, 500))  # more than may have been refilled meanwhile
         judged(client)
     assert server.get("/").status == 200
 
@@ -81,7 +81,7 @@ def test_rapid_reset(server, path, seconds):
 
 def test_requests_begin_later_when_the_budget_is_spent(server):
     with Client(server) as client:
-        client.send(pairs(client, RESETS + 50))
+        client.send(pairs(client, 10 * RESETS))
         assert client.pings()
         began = time.monotonic()
         assert client.get().content == b"ok\n"
@@ -129,7 +129,7 @@ def test_made_you_reset(server):
     """The server resets, the client provokes it: that counts as well."""
     with RequestWitness(server), Client(server) as client:
         out = []
-        for _ in range(12 * RESETS):
+        for _ in range(20 * RESETS):
             stream = client.next()
             out += [header_frames(stream, client.block_of("/silent"), END_STREAM), window_update(stream, 0)]
         flood(client, b"".join(out), 1)
@@ -142,17 +142,16 @@ def test_slots_are_kept_until_handlers_have_ended(launch):
     server = launch(numbered, "threads", "blocking_threads=100", "handler_timeout_ns=1000000000",
                     env={"ASAN_OPTIONS": "quarantine_size_mb=1"})
     with Client(server) as client:
-        running = [client.open("/block/sleep/1500") for _ in range(100)]
-        began = time.monotonic()
+        running = [client.open("/block/gate") for _ in range(100)]
         # one that has not begun gives its slot back
         assert eventually(lambda: server.get("/counts").content.startswith(b"begun=100 "))
         for stream in running:
             client.cancel(stream)
         waiting = [client.open("/later/200") for _ in range(100)]
         assert client.reset_code(client.open("/later/1")) == REFUSED_STREAM
-        assert client.response(waiting[0]).status == 200
-        assert time.monotonic() - began > 1
-        assert all(client.response(stream).status == 200 for stream in waiting[1:])
+        assert client.silent(1.2)
+        assert server.get("/gate").status == 200
+        assert all(client.response(stream).status == 200 for stream in waiting)
 
 
 def test_a_connection_that_has_failed_waits_for_no_handler(launch):
@@ -170,7 +169,7 @@ def test_a_connection_that_has_failed_waits_for_no_handler(launch):
 def test_malformed_requests_count(server):
     with RequestWitness(server), Client(server) as client:
         block = client.encoder.encode([(":method", "GET")])
-        client.send(b"".join(header_frames(client.next(), block, END_STREAM) for _ in range(12 * RESETS)))
+        client.send(b"".join(header_frames(client.next(), block, END_STREAM) for _ in range(20 * RESETS)))
         judged(client)
 
 
@@ -179,7 +178,7 @@ def test_refusals_count_once_settings_are_known(server):
         assert client.pings()
         for _ in range(100):
             client.open("/silent")
-        client.send(b"".join(header_frames(client.next(), client.block_of("/silent"), END_STREAM) for _ in range(12 * RESETS)))
+        client.send(b"".join(header_frames(client.next(), client.block_of("/silent"), END_STREAM) for _ in range(20 * RESETS)))
         judged(client)
 
 
@@ -310,8 +309,8 @@ def test_content_that_is_taken_an_octet_at_a_time(server):
         stream, taken = client.open("/pull/100000"), 0
         client.of(stream, HEADERS)
         with pytest.raises((EOFError, ConnectionError)):
-            for asked in range(10, 20 * SMALL, 10):
-                client.send(window_update(stream, 1) * 10)
+            for asked in range(25, 20 * SMALL, 25):
+                client.send(window_update(stream, 1) * 25)
                 while taken < asked:
                     taken += len(client.of(stream, DATA).payload)
         assert taken >= SMALL
@@ -387,7 +386,7 @@ def test_a_large_window_over_a_shut_one_of_tcp(launch_rules):
         client.credit(0, 0x7FFFFFFF - WINDOW)
         for _ in range(50):
             client.open("/watched/10000000")
-        assert eventually(lambda: sum(ends(server).values()) == 50, within=10)
+        assert eventually(lambda: sum(ends(server).values()) == 50)
         client.close()
 
 
@@ -423,6 +422,7 @@ def test_a_connections_window_that_is_opened_by_single_octets(launch_rules, open
 # ---- Clients that mean no harm ----
 
 
+@against_the_clock
 def test_who_opens_the_connections_window_at_a_good_rate_is_served(launch_rules):
     """Five times the minimum rate, for several windows of it."""
     server = launch_rules("rate_window_ns=500000000", "rate_octets_min=1000", "stall_timeout_ns=2000000000")
@@ -490,6 +490,7 @@ def test_early_responses_cost_nothing(server):
         assert not is_put_off(client)
 
 
+@against_the_clock
 def test_a_slow_handler_does_not_make_its_client_guilty(launch_rules):
     """An upload waits for the handler longer than a client may stall."""
     server = launch_rules("stall_timeout_ns=400000000")

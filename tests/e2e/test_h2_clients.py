@@ -58,7 +58,7 @@ def run(*words, data=None, env=None, within=60):
 
 def curl(server, path, *words, data=None):
     how = ["--http2", "--cacert", tls.certificate().cert] if server.tls else ["--http2-prior-knowledge"]
-    return run("curl", "-sS", "--max-time", "20", *how, *words, server.url + path, data=data)
+    return run("curl", "-sS", "--max-time", "50", *how, *words, server.url + path, data=data)
 
 
 def test_curl(rules, echo):
@@ -102,7 +102,8 @@ def test_h2load(rules, path, count):
 
 def test_httpx(rules, echo):
     def client_of(server):
-        return httpx.Client(http2=True, http1=server.tls, base_url=server.url, verify=tls.context() if server.tls else True)
+        return httpx.Client(http2=True, http1=server.tls, base_url=server.url, timeout=30,
+                            verify=tls.context() if server.tls else True)
 
     with client_of(rules) as client:
         assert client.get("/").http_version == "HTTP/2"

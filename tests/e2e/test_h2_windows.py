@@ -11,7 +11,7 @@ from h2_client import Client
 from h2_socket import (CANCEL, DATA, ENHANCE_YOUR_CALM, FLOW_CONTROL_ERROR, GOAWAY, HEADERS, INITIAL_WINDOW_SIZE,
                        MAX_CONCURRENT_STREAMS, PAYLOAD, PRIORITY_UPDATE, PROTOCOL_ERROR, RST_STREAM, WINDOW,
                        WINDOW_UPDATE, frame, settings)
-from server import eventually
+from server import against_the_clock, eventually
 
 pytestmark = [pytest.mark.in_the_clear("it says for itself how servers are spoken to"),
               pytest.mark.of_http1("it speaks HTTP/2 by itself")]
@@ -41,7 +41,7 @@ def test_a_window_of_one_octet(rules):
     with Client(rules, (INITIAL_WINDOW_SIZE, 1)) as client:
         stream = client.open("/pull/5")
         for n in range(1, 6):
-            assert eventually(lambda: content_of(client, stream) == n, within=3)
+            assert eventually(lambda: content_of(client, stream) == n)
             assert client.silent(0.02)
             client.credit(stream, 1)
         assert client.response(stream, credits=False).content == b"xxxxx"
@@ -80,9 +80,9 @@ def test_trailers_need_no_window(rules):
 
 def test_the_connections_window(client):
     streams = [client.open("/pull/50000") for _ in range(3)]
-    assert eventually(lambda: sum(content_of(client, s) for s in streams) == WINDOW, within=3)
+    assert eventually(lambda: sum(content_of(client, s) for s in streams) == WINDOW)
     client.credit(0, 1)
-    assert eventually(lambda: sum(content_of(client, s) for s in streams) == WINDOW + 1, within=3)
+    assert eventually(lambda: sum(content_of(client, s) for s in streams) == WINDOW + 1)
     client.credit(0, 150_000)
     assert [len(client.response(s).content) for s in streams] == [50_000] * 3
 
@@ -115,6 +115,7 @@ def test_a_shut_connection_whose_client_goes_on_talking(launch_rules, path):
         assert client.failed_with() == ENHANCE_YOUR_CALM
 
 
+@against_the_clock
 def test_a_client_that_opens_the_connections_window_slowly(launch_rules):
     """It takes its time, longer in all than a window may stay shut."""
     stall = 1.2
@@ -124,10 +125,11 @@ def test_a_client_that_opens_the_connections_window_slowly(launch_rules):
         for n in range(1, 21):
             time.sleep(stall / 8)
             client.credit(0, 5000)
-            assert eventually(lambda: content_of(client, stream) == WINDOW + n * 5000, within=5)
+            assert eventually(lambda: content_of(client, stream) == WINDOW + n * 5000)
         assert len(client.response(stream).content) == WINDOW + 100_000
 
 
+@against_the_clock
 def test_a_connection_that_was_shut_with_nothing_to_send(launch_rules):
     """Who has taken all there was need not open its window until there is more."""
     stall = 0.8
@@ -149,14 +151,14 @@ def test_a_connection_that_was_shut_with_nothing_to_send(launch_rules):
 def test_a_window_that_settings_make_negative(client):
     stream = client.open("/pull/70000")
     client.credit(0, 1 << 20)
-    assert eventually(lambda: content_of(client, stream) == WINDOW, within=3)
+    assert eventually(lambda: content_of(client, stream) == WINDOW)
     client.send(settings((INITIAL_WINDOW_SIZE, 100)))  # now it is 100 - 65535
     client.credit(stream, WINDOW - 100)
     assert content_of(client, stream) == WINDOW and client.silent(0.05)
     client.credit(stream, 7)
-    assert eventually(lambda: content_of(client, stream) == WINDOW + 7, within=3)
+    assert eventually(lambda: content_of(client, stream) == WINDOW + 7)
     client.send(settings((INITIAL_WINDOW_SIZE, 1000)))
-    assert eventually(lambda: content_of(client, stream) == WINDOW + 907, within=3)
+    assert eventually(lambda: content_of(client, stream) == WINDOW + 907)
     client.credit(stream, 10_000)
     assert len(client.response(stream).content) == 70_000
 
@@ -559,7 +561,7 @@ def test_windows_that_are_shut_by_turns(launch_rules, first, credit):
     rules = launch_rules(f"stall_timeout_ns={int(stall * 1e9)}", "rate_window_ns=1000000000", "rate_octets_min=500")
     with Client(rules) as client:
         stream = client.open("/pull/1000000")
-        assert eventually(lambda: content_of(client, stream) == WINDOW, within=5)
+        assert eventually(lambda: content_of(client, stream) == WINDOW)
         turns = [stream, 0] if first == "stream" else [0, stream]
 
         def goes_on(turn):
@@ -591,6 +593,6 @@ def test_windows_that_are_shut_one_stream_after_another(launch_rules):
             resets.update((f.stream, f.number) for f in client.kept if f.kind == RST_STREAM)
             return set(resets) == set(streams)
 
-        assert eventually(turn, within=20)
+        assert eventually(turn)
         assert set(resets.values()) == {CANCEL}
         assert client.get("/").status == 200

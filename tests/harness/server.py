@@ -2,6 +2,7 @@
 """Servers under test: started on a free loopback port, always stopped, and judged as they end."""
 
 import contextlib
+import functools
 import os
 import pathlib
 import signal
@@ -84,6 +85,22 @@ def patiently(attempt, most):
             beat()
             if beat.longest < most or not left:
                 raise
+
+
+def against_the_clock(test, times=5):
+    """A test whose client has to keep a short time. It is tried again where it fails: a machine that holds the client up for as
+    long fails it now and then, a fault of the server's each time."""
+
+    @functools.wraps(test)
+    def run(*words, **fixtures):
+        for _ in range(times - 1):
+            try:
+                return test(*words, **fixtures)
+            except (Exception, pytest.fail.Exception) as fault:
+                print(f"{test.__name__} is tried again: {fault!r}")
+        return test(*words, **fixtures)
+
+    return run
 
 
 def on_backend(words):
