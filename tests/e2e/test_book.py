@@ -73,8 +73,8 @@ def test_program(tmp_path, program):
     server = Server([path], ("127.0.0.1", port), cwd=tmp_path)
     try:
         for command, printed in (step for session in program.sessions for step in steps(session)):
-            command = re.sub(r"\bcurl\b", "curl -sS --max-time 10", command.replace(":8080", f":{port}"))
-            done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, cwd=tmp_path, timeout=30, check=False)
+            command = re.sub(r"\bcurl\b", "curl -sS --max-time 50", command.replace(":8080", f":{port}"))
+            done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, cwd=tmp_path, timeout=60, check=False)
             assert done.stdout.replace("\r\n", "\n") == printed, f"{program.page}: $ {command}\n{done.stdout}{done.stderr}"
     finally:
         server.process.kill()

@@ -8,7 +8,7 @@ import time
 import pytest
 from compiling import C_WARNINGS, CXX_WARNINGS, make_header, needed_libraries, sanitizers
 from ports import free_port
-from server import BUILD, ROOT, Server, eventually, numbered
+from server import BUILD, ROOT, Server, against_the_clock, eventually, numbered
 from wire import chunk, request
 
 pytestmark = pytest.mark.in_the_clear("httpserver.h has no TLS")
@@ -173,6 +173,7 @@ def test_limits(compat):
     assert compat.get("/" + "a" * 8000, "X: " + "a" * 8000, "Y: " + "a" * 8000).status == 200
 
 
+@against_the_clock
 def test_memory_is_bounded(compat):
     """Requests that come while all the memory is in use get 503, and the others their answer."""
     waiting = [compat.connect() for _ in range(24)]
@@ -201,7 +202,7 @@ def test_polling_program_is_not_kept_waiting(launch):
     began = time.monotonic()
     assert server.get("/chunks/2000").content.endswith(b",1999,")
     assert server.get("/idle").content == b"idle"
-    assert time.monotonic() - began < 8
+    assert time.monotonic() - began < 15
 
 
 def test_port_in_use(compat):
@@ -293,29 +294,32 @@ def test_streamed_is_no_other_flag(compat):
 def test_answer_after_the_timeout(compat):
     """It was a use after free."""
     with compat.connect() as c:
-        c.send(request("/later/4500", "X-Seen: seen", "Content-Length: 2", method="POST", content=b"ab"))
         began = time.monotonic()
+        c.send(request("/later/4500", "X-Seen: seen", "Content-Length: 2", method="POST", content=b"ab"))
         response = c.response()
-        assert response.status == 503 and TIMEOUT - 1 < time.monotonic() - began < TIMEOUT + 1.4
+        assert response.status == 503 and time.monotonic() - began > TIMEOUT - 1
         assert eventually(lambda: "compat: later, gone, same, 2" in compat.error_text())
     assert settled(compat)
 
 
+@against_the_clock
 def test_answer_after_the_client_has_gone(compat):
     """The request can be read until it is answered; the answer goes nowhere."""
     def ask(path, content):
         c = compat.connect()
         return c.send(request(path, "X-Seen: seen", f"Content-Length: {len(content)}", method="POST", content=content))
 
-    clients = [ask("/later/1000", b"abc") for _ in range(2)]
-    assert eventually(lambda: alive(compat) == 2)
+    said = lambda: compat.error_text().count("compat: later, gone, same, 3")
+    before, clients = said(), [ask("/later/1000", b"abc") for _ in range(2)]
+    both = eventually(lambda: alive(compat) == 2, 1)
     for c in clients:
         c.reset()
+    assert both
     for path in ("/beats/50", "/bulk/50") * 2:
         c = ask(path, b"")
         time.sleep(0.05)
         c.reset()
-    assert eventually(lambda: compat.error_text().count("compat: later, gone, same, 3") == 2)
+    assert eventually(lambda: said() >= before + 2)
     assert settled(compat)
     assert compat.get("/").status == 200
 

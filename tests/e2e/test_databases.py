@@ -99,7 +99,7 @@ def example():
     yield start
     for server in started:
         server.signal(signal.SIGTERM)
-        code = server.process.wait(15)
+        code = server.process.wait(30)
         server.judged = True
         assert code in (0, -signal.SIGTERM), server.error_text()
         assert "Sanitizer" not in server.error_text(), server.error_text()
