@@ -93,6 +93,26 @@ def sleeps(pid):
     return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "S"
 
 
+def taken_over(server):
+    return server.error_text().count("another server process serves it")
+
+
+def stop_the_next(server, file, text):
+    """Reloads to that configuration by another server process, which is stopped before it is ready. Returns: the number of the one
+    that serves, and its own. Tries again when it was ready before this test came to stop it."""
+    for _ in range(20):
+        before, times = process_of(server), taken_over(server)
+        file.write_text(f"keep_alive_timeout {30 + times}s\n{text}")  # another one each time
+        server.signal(signal.SIGHUP)
+        coming = eventually(lambda: [one for one in children(server.pid) if one != before], every=0)[-1]
+        os.kill(coming, signal.SIGSTOP)
+        if not eventually(lambda: taken_over(server) > times, within=0.5):
+            return before, coming
+        os.kill(coming, signal.SIGCONT)
+        assert eventually(lambda: children(server.pid) == [coming])
+    raise AssertionError("each was ready before it could be stopped")
+
+
 def test_servers_that_crash_in_the_middle_of_reloads(server, folder):
     """One while it is asked to take a configuration, and the next while the one that is to take its place is starting."""
     before, held = process_of(server), texts(server.pid)
@@ -104,19 +124,16 @@ def test_servers_that_crash_in_the_middle_of_reloads(server, folder):
     assert eventually(lambda: f"the server process {before} ended by signal 9 (Killed) and did not take the configuration" in server.error_text())
     assert replaced(server, before) and answer(server).status == 200
     text = (folder / "skua.conf").read_text()
-    for seconds in (30, 31):
-        before = process_of(server)
-        (folder / "skua.conf").write_text(f"keep_alive_timeout {seconds}s\n{text}")
-        server.signal(signal.SIGHUP)
-        coming = eventually(lambda before=before: [one for one in children(server.pid) if one != before], every=0)[-1]
-        os.kill(coming, signal.SIGSTOP)
+    for _ in range(2):
+        before, coming = stop_the_next(server, folder / "skua.conf", text)
+        times = taken_over(server)
         os.kill(before, signal.SIGKILL)
         assert eventually(lambda before=before: f"the server process {before} ended by signal 9" in server.error_text())
         assert answer(server).status == 200  # by another one, which has been started in its place
         os.kill(coming, signal.SIGCONT)
         assert eventually(lambda coming=coming: children(server.pid) == [coming])
         assert answer(server).status == 200
-    assert eventually(lambda: server.error_text().count("another server process serves it") == 2)
+        assert eventually(lambda times=times: taken_over(server) == times + 1)
 
 
 def test_it_comes_back_with_what_was_read(server, folder):
@@ -132,23 +149,8 @@ def test_a_server_that_is_never_ready(folder, launch):
     server = launch(start, folder, TEXT)
     file = folder / "skua.conf"
     # a process that is stopped before it begins is what hangs
-    before = process_of(server)
-    file.write_text(file.read_text() + "start_timeout 1s\nkeep_alive_timeout 31s\n")
-    caught = []
-
-    def stop_the_next():
-        while not caught:
-            new = [child for child in children(server.pid) if child != before]
-            if new:
-                os.kill(new[0], signal.SIGSTOP)
-                caught.append(new[0])
-
-    watcher = threading.Thread(target=stop_the_next)
-    watcher.start()
-    server.signal(signal.SIGHUP)
-    watcher.join()
-    if eventually(lambda: "was not ready in time" in server.error_text() or "another server process serves it" in server.error_text()):
-        assert "was not ready in time" in server.error_text(), "it was ready before it could be stopped"
+    before, _ = stop_the_next(server, file, file.read_text() + "start_timeout 1s\n")
+    assert eventually(lambda: "was not ready in time" in server.error_text())
     assert eventually(lambda: "the one before goes on" in server.error_text())
     assert process_of(server) == before
     assert get(server, "a.test").status == 200

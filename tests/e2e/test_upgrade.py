@@ -164,7 +164,7 @@ def test_the_one_before_goes_on(folder, launch, make, mode, sentence):
     server = launch(start, folder, TEXT + "start_timeout 1min\n", program=folder / "skua")
     file = folder / "skua.conf"
     if "by signal 9" in sentence:  # the others end by themselves, and may take their time
-        file.write_text(file.read_text().replace("start_timeout 1min", "start_timeout 2s"))
+        file.write_text(file.read_text().replace("start_timeout 1min", "start_timeout 5s"))
         assert command("reload", file)[0] == 0
     before, running = process_of(server), program_of(server.pid)[1]
     install(folder, make(), mode)
