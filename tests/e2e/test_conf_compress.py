@@ -286,11 +286,11 @@ def ticks_of(pid):
     return found
 
 
-def eight_large_files(folder, rounds=1):
+def eight_large_files(folder, rounds=1, octets=2 << 20):
     """They are old enough to be kept, and take more than 30 ms each. rounds: so often eight."""
     folder.mkdir()
     for i in range(8 * rounds):
-        (folder / f"{i}.txt").write_bytes(random.Random(i).randbytes(1 << 20).hex().encode())
+        (folder / f"{i}.txt").write_bytes(random.Random(i).randbytes(octets // 2).hex().encode())
     time.sleep(2.1)
 
 
@@ -324,7 +324,7 @@ def test_half_of_the_cores_are_left_to_the_workers(launch, tmp_path, workers):
 
 def test_a_stop_while_files_wait_to_be_compressed(launch, tmp_path):
     """Their clients have left. The server ends, and nothing of what waits is left (a sanitizer would tell)."""
-    eight_large_files(tmp_path / "www")
+    eight_large_files(tmp_path / "www", octets=256 << 10)  # of these a stop waits for one, for as long as a stop may take
     server = launch(start, tmp_path, SITES.replace("WORKERS", "1"))
     with contextlib.ExitStack() as all_of_them:
         connections = [all_of_them.enter_context(server.connect()) for _ in range(8)]
