@@ -67,6 +67,11 @@ size_t worker_sweep_requests(skua_worker *w)
     return freed;
 }
 
+__attribute__((cold, noinline)) bool worker_is_short_still(const skua_worker *w, budget_level level)
+{
+    return budget_level_of(w->memory.of) >= level;
+}
+
 void worker_date_renew(skua_worker *w)
 {
     int64_t seconds = w->loop.unix_ns / 1000000000;

@@ -165,6 +165,15 @@ static inline void worker_post(skua_worker *w, mail *letter)
     w->disk.post(w, letter);
 }
 
+// Whether so much of memory_max is used. The level that was seen last may be over: other workers give back what they
+// keep for later when they hear of it.
+bool worker_is_short_still(const skua_worker *w, budget_level level);
+
+static inline bool worker_is_short(const skua_worker *w, budget_level level)
+{
+    return __builtin_expect(w->pressure >= level, 0) && worker_is_short_still(w, level);
+}
+
 // Writes a line of the program's log.
 static inline void worker_log(const skua_worker *w, skua_slice message)
 {

@@ -329,7 +329,7 @@ static size_t h1_session_read_head(h1_session *s, skua_request *r, const char *o
     case H1_FAULT: request_refuse(r, slice_make(octets, len), r->head.fault); return 0;
     case H1_DONE: break;
     }
-    if (s->base.worker->pressure >= BUDGET_SCARCE) return h1_session_lack(r, octets, len);
+    if (worker_is_short(s->base.worker, BUDGET_SCARCE)) return h1_session_lack(r, octets, len);
     if (r->head.expect_continue && len == r->head.octets)
         request_set_expectation(r, EXPECTATION_OPEN);
     size_t used = r->head.octets;

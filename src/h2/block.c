@@ -122,7 +122,7 @@ static fault h2_block_begin(h2_stream *stream, h2_head_reader *in, skua_request 
     fault why = h2_head_end(in, ends);
     slice text = slice_make(in->text, in->used);
     const h2_session *s = h2_stream_session(stream);
-    if (!why.status && s->base.worker->pressure >= BUDGET_SCARCE)
+    if (!why.status && worker_is_short(s->base.worker, BUDGET_SCARCE))
         why = fault_request(503, "memory_max is reached");
     if (why.status && in->text == r->memory.at) (void)arena_alloc(&r->memory, in->used); // it stays
     if (why.status && why.scope == FAULT_STREAM) return h2_block_drop_request(stream, r, text, why);

@@ -101,7 +101,7 @@ static bool parking_unpark(io_stream *stream)
 static bool parking_unpark_to_read(io_stream *stream)
 {
     const connection *conn = connection_of(stream);
-    bool full = conn->worker->self.pressure >= BUDGET_FULL;
+    bool full = worker_is_short(&conn->worker->self, BUDGET_FULL);
     if (!parking_unpark(stream)) return false;
     skua_request *r = full ? h1_tunnel_request(conn->session) : NULL;
     if (r) ws_unparked_shed(r);
@@ -136,7 +136,7 @@ static bool parking_unpark_stream(ws_parked *parked, bool reads)
 {
     carrier *c = parked->on.carrier;
     skua_worker *w = c->session->worker;
-    bool full = reads && w->pressure >= BUDGET_FULL;
+    bool full = reads && worker_is_short(w, BUDGET_FULL);
     bool is_closing = parked->is_closing;
     uint64_t counts[MEMO_COUNTS];
     parking_counts(parked, counts);

@@ -9,7 +9,7 @@
 
 bool worker_has_room(const server_worker *w)
 {
-    return !w->failed && w->self.pressure < BUDGET_FULL &&
+    return !w->failed && !worker_is_short(&w->self, BUDGET_FULL) &&
            w->serving < worker_config(&w->self)->connections_max;
 }
 

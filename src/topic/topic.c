@@ -186,7 +186,7 @@ static skua_status topic_sit(skua_request *reader, topic_entry *t)
     topic_seat **place = topic_seat_place(reader, t, &before);
     if (*place) return SKUA_OK;
     if (before >= topic_seats_max(reader)) return SKUA_ELIMIT;
-    if (reader->worker->pressure >= BUDGET_SCARCE) return SKUA_ENOMEM;
+    if (worker_is_short(reader->worker, BUDGET_SCARCE)) return SKUA_ENOMEM;
     topic_seat *seat = counted_zeroed(&reader->worker->memory, sizeof *seat);
     if (!seat || !topic_seat_count(worker_of(reader->worker))) {
         counted_free(seat);

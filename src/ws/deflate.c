@@ -34,7 +34,7 @@ struct ws_streams {
 
 static bool deflate_is_scarce(const skua_worker *w)
 {
-    return w->pressure >= BUDGET_SCARCE;
+    return worker_is_short(w, BUDGET_SCARCE);
 }
 
 // ---- The worker's ----

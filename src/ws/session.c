@@ -429,7 +429,8 @@ static bool ws_message_begin(ws_session *s, size_t need)
     uint64_t said = s->reader.message_octets;
     size_t trusted = said < WS_TRUSTED_OCTETS ? (size_t)said : WS_TRUSTED_OCTETS;
     if (trusted < need) trusted = need;
-    if (trusted > WS_TRUSTED_OCTETS && s->request->worker->pressure >= BUDGET_SCARCE) return false;
+    if (trusted > WS_TRUSTED_OCTETS && worker_is_short(s->request->worker, BUDGET_SCARCE))
+        return false;
     s->message = ws_message_new(s->request->worker, (size_t)said, trusted);
     if (s->message) ws_message_begins(s);
     return s->message != NULL;
@@ -443,7 +444,8 @@ bool ws_message_grow(ws_session *s, size_t more)
     if (room > s->reader.limits->message_octets_max)
         room = (size_t)s->reader.limits->message_octets_max;
     if (room < need) room = need;
-    if (room > WS_TRUSTED_OCTETS && s->request->worker->pressure >= BUDGET_SCARCE) return false;
+    if (room > WS_TRUSTED_OCTETS && worker_is_short(s->request->worker, BUDGET_SCARCE))
+        return false;
     return ws_message_resize(&s->message, room);
 }
 

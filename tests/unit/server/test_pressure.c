@@ -9,6 +9,7 @@
 #include "support/socket.h"
 #include "unit/bed.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -463,16 +464,29 @@ static bool all_answer(const skua_server *server, int status)
     return row == 2 * WORKERS;
 }
 
-static void test_workers_hear_of_what_one_of_them_holds(void **state)
+static skua_server *start_workers(void)
 {
-    (void)state;
-    told more = { LARGE_MAX / 100 * 93 }, fewer = { -more.octets };
     skua_server *server = skua_server_new(&(skua_config){ .listen = "127.0.0.1:0",
                                                           .workers = WORKERS,
                                                           .accept = "handoff",
                                                           .memory_max = LARGE_MAX });
     assert_int_equal(skua_route(server, "GET /", on_hello, NULL), SKUA_OK);
     assert_int_equal(skua_start(server), SKUA_OK);
+    return server;
+}
+
+static void stop_workers(skua_server *server)
+{
+    skua_stop(server, 0);
+    assert_int_equal(skua_wait(server), SKUA_OK);
+    skua_server_free(server);
+}
+
+static void test_workers_hear_of_what_one_of_them_holds(void **state)
+{
+    (void)state;
+    told more = { LARGE_MAX / 100 * 93 }, fewer = { -more.octets };
+    skua_server *server = start_workers();
     for (int round = 0; round < 3; round++) {
         assert_true(all_answer(server, 200));
         assert_int_equal(skua_post(server, 1, count, &more), SKUA_OK);
@@ -480,9 +494,63 @@ static void test_workers_hear_of_what_one_of_them_holds(void **state)
         assert_int_equal(skua_post(server, 1, count, &fewer), SKUA_OK);
         assert_true(all_answer(server, 200));
     }
-    skua_stop(server, 0);
-    assert_int_equal(skua_wait(server), SKUA_OK);
-    skua_server_free(server);
+    stop_workers(server);
+}
+
+enum { KEPT = LARGE_MAX / 100 * 70, USED = LARGE_MAX / 100 * 25 };
+
+// A worker gives back memory that it keeps for later when it hears that memory is short: a little later than the others look.
+static unsigned kept_key;
+static atomic_bool is_kept, is_given_back;
+
+static void *kept_make(skua_worker *worker, void *user)
+{
+    (void)user;
+    skua_memory_count(worker, KEPT);
+    return worker;
+}
+
+static void kept_drop(skua_worker *worker, void *object, void *user)
+{
+    (void)worker, (void)object, (void)user;
+}
+
+static void kept_shrink(skua_worker *worker, void *object, void *user)
+{
+    (void)object, (void)user;
+    if (is_given_back) return;
+    usleep(60000);
+    skua_memory_count(worker, -KEPT);
+    is_given_back = true;
+}
+
+static void keep(skua_worker *worker, void *user)
+{
+    (void)user;
+    is_kept = skua_local(worker, kept_key) != NULL;
+}
+
+// Memory that one worker keeps, with that which another one uses, is nearly all; nobody is refused when it has been given back.
+static void test_nobody_is_refused_for_what_another_worker_kept(void **state)
+{
+    (void)state;
+    told more = { USED }, fewer = { -USED };
+    skua_server *server = start_workers();
+    skua_local_desc kept = { .make = kept_make, .drop = kept_drop, .shrink = kept_shrink };
+    is_kept = is_given_back = false;
+    assert_int_equal(skua_local_add(server, &kept, &kept_key), SKUA_OK);
+    assert_int_equal(skua_post(server, 0, keep, NULL), SKUA_OK);
+    while (!is_kept)
+        usleep(1000);
+    assert_true(all_answer(server, 200));
+    assert_false(is_given_back);
+    assert_int_equal(skua_post(server, 1, count, &more), SKUA_OK);
+    while (!is_given_back)
+        usleep(1000);
+    for (unsigned i = 0; i < 2 * WORKERS; i++)
+        assert_int_equal(ask(server), 200);
+    assert_int_equal(skua_post(server, 1, count, &fewer), SKUA_OK);
+    stop_workers(server);
 }
 
 int main(void)
@@ -500,6 +568,7 @@ int main(void)
 #endif
         cmocka_unit_test(test_uploads_go_on_when_there_is_memory_again),
         cmocka_unit_test(test_workers_hear_of_what_one_of_them_holds),
+        cmocka_unit_test(test_nobody_is_refused_for_what_another_worker_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -75,6 +75,7 @@ static void test_memory_returns_after_a_flood(void **state)
         assert_int_equal(kept_octets(&b), flooded);
         bed_turn_for(&b, 80 * second_ns);
         assert_int_equal(kept_octets(&b), 0);
+        assert_true(budget_octets(&b.server->memory) <= b.worker->self.memory.step);
         assert_int_equal(worker_timeout_ns(b.worker), -1); // it sleeps
     }
     bed_close(&b);
