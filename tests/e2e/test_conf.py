@@ -689,7 +689,7 @@ def beside(server, path, host="probe"):
 @of("status")
 def test_status(folder, launch):
     server = launch(start, folder, STATUS, "status.conf")
-    assert f"http://127.0.0.1:{server.secure[1]}" in server.error_text()
+    assert eventually(lambda: f"http://127.0.0.1:{server.secure[1]}" in server.error_text())
     for host in ("localhost", "10.1.2.3:9100", "any.example"):
         assert beside(server, "/health", host).content == b"ok\n"
     assert beside(server, "/ready").content == b"ready\n"

@@ -159,7 +159,8 @@ def test_the_default_address_in_use(folder):
 
 def test_start_line(serve, folder):
     site = serve(folder)
-    text = eventually(lambda: site.out_text() + site.error_text())
+    assert eventually(lambda: ").\n" in site.error_text())  # the line is written in pieces
+    text = site.out_text() + site.error_text()
     assert str(site.port) in text and any(name in text for name in ([BACKEND] if BACKEND else ["epoll", "kqueue", "uring"]))
     assert "\x1b" not in text, "no colours but on a terminal"
 

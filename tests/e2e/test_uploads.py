@@ -282,11 +282,15 @@ def test_what_is_answered_while_the_content_is_written(spooling):
 
 def test_a_timeout_whose_response_cannot_leave(spooling):
     """The content is lost from then on, though the window of its client is shut and the request goes on."""
-    assert post(spooling, "/occupy", b"").status == 200
-    with Client(spooling, (4, 0)) as client:
-        stream = client.open("/spool?memory=1&timeout=100", method="POST", ends=False)
-        client.data(stream, octets(1000), ends=True)
-        assert told(spooling, 2) == ["closed", "followed"]
-        time.sleep(0.5)
-        assert spooling.get("/told").content == b""
+    def time_out(beat):
+        assert post(spooling, "/occupy", b"").status == 200
+        with Client(spooling, (4, 0)) as client:
+            stream = client.open("/spool?memory=1&timeout=100", method="POST", ends=False)
+            client.data(stream, octets(1000), ends=True)
+            beat.rest()
+            assert told(spooling, 2) == ["closed", "followed"]
+            time.sleep(0.5)
+            assert spooling.get("/told").content == b""
+
+    patiently(time_out, OCCUPIED)
     assert told(spooling) == ["followed to its end"]
