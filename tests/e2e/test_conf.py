@@ -716,10 +716,10 @@ def test_the_status_page(folder, launch, tmp_path, width):
     with browser.page(tmp_path) as page:
         page.size(width, 900)
         page.open(f"http://127.0.0.1:{server.secure[1]}/")
-        assert eventually(lambda: "version" in (page.ask("document.getElementById('state')?.textContent") or ""))
+        assert eventually(lambda: "version" in (page.ask("document.getElementById('state')?.textContent") or ""), within=60)
         assert get(server, "a", "/none").status == 404
         shown = "[...document.querySelectorAll('#responses dd')].map(e => e.textContent).join(' ')"
-        assert eventually(lambda: page.ask(shown) == "0 0 0 0 1 0")
+        assert eventually(lambda: page.ask(shown) == "0 0 0 0 1 0", within=60)
         assert eventually(lambda: page.ask("document.querySelector('#rps small + b + small').textContent").startswith("peak "))
         assert eventually(lambda: page.ask("document.getElementById('missed').textContent") == "a/none1")
         assert page.ask("document.documentElement.scrollWidth <= innerWidth")

@@ -124,15 +124,15 @@ def test_chromium_shows_it(server, folder, tmp_path):
         assert page.ask("document.querySelector('#said').textContent") == "by script"
         assert page.ask("getComputedStyle(document.querySelector('h1')).color") == "rgb(1, 2, 3)"
         assert eventually(lambda: page.ask("document.querySelector('img').naturalWidth") == 8)
-        assert eventually(lambda: page.ask("document.fonts.check('40px Own') && [...document.fonts][0].status == 'loaded'"), within=20)
-        assert eventually(lambda: page.ask("document.querySelector('video').readyState") >= 1, within=20)
+        assert eventually(lambda: page.ask("document.fonts.check('40px Own') && [...document.fonts][0].status == 'loaded'"), within=60)
+        assert eventually(lambda: page.ask("document.querySelector('video').readyState") >= 1, within=60)
         assert page.ask("Math.round(document.querySelector('video').duration)") == SECONDS
         page.ask(f"document.querySelector('video').currentTime = {SECONDS - 20}; 0")
-        assert eventually(lambda: page.ask("document.querySelector('video').seeking") is False, within=20)
+        assert eventually(lambda: page.ask("document.querySelector('video').seeking") is False, within=60)
         assert page.ask("Math.round(document.querySelector('video').currentTime)") == SECONDS - 20
-        assert eventually(lambda: page.ask("document.querySelector('video').readyState") >= 2, within=20)
+        assert eventually(lambda: page.ask("document.querySelector('video').readyState") >= 2, within=60)
         page.open(server.url + "/about")
-        assert eventually(lambda: page.ask("document.title") == "About", within=20)
+        assert eventually(lambda: page.ask("document.title") == "About", within=60)
         assert page.complaints == []
     assert eventually(lambda: logged(folder).get("/assets/film.wav", []).count(206) >= 1), logged(folder)
     shown = {"/", "/style.css", "/assets/app.js", "/assets/dot.png", "/assets/own.ttf", "/data/numbers.json", "/about"}

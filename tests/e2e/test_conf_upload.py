@@ -493,11 +493,11 @@ def test_the_button(served, folder, tmp_path):
     (tmp_path / "from a b%.txt").write_text("chosen")
     with browser.page(tmp_path / "profile") as page:
         page.size(390, 800)
-        ready = lambda: eventually(lambda: page.ask("document.readyState") == "complete")
+        ready = lambda: eventually(lambda: page.ask("document.readyState") == "complete", within=60)
         page.open(served.url + "/empty/")
         assert ready() and page.ask("document.getElementById('upload').offsetHeight") == 0
         page.open(served.url + "/once/")
-        assert ready() and page.ask("document.getElementById('upload').offsetHeight") > 0
+        assert eventually(lambda: (page.ask("document.getElementById('upload')?.offsetHeight") or 0) > 0, within=60) and ready()
         assert page.ask("document.documentElement.scrollWidth") <= 390
 
         def choose():
@@ -506,11 +506,11 @@ def test_the_button(served, folder, tmp_path):
             page.call("DOM.setFileInputFiles", nodeId=node, files=[str(tmp_path / "from a b%.txt")])
 
         choose()
-        assert eventually(lambda: page.ask("[...document.querySelectorAll('bdi')].some(e => e.textContent == 'from a b%.txt')"))
+        assert eventually(lambda: page.ask("[...document.querySelectorAll('bdi')].some(e => e.textContent == 'from a b%.txt')"), within=60)
         assert (folder / "pub/once/from a b%.txt").read_text() == "chosen" and page.complaints == []
         assert ready()
         choose()
-        assert eventually(lambda: "409" in (page.ask("document.querySelector('output').textContent") or ""))
+        assert eventually(lambda: "409" in (page.ask("document.querySelector('output').textContent") or ""), within=60)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount")

@@ -155,7 +155,7 @@ def test_chromium(listed, folder, tmp_path, width):
         shown.call("Emulation.setTimezoneOverride", timezoneId="Asia/Tokyo")
         shown.size(width, 800)
         shown.open(listed.url + "/odd/")
-        assert eventually(lambda: shown.ask("document.readyState") == "complete")
+        assert eventually(lambda: shown.ask("document.readyState") == "complete", within=60)
         assert shown.ask("[...document.querySelectorAll('time')].some(t => t.textContent == '1994-11-06 17:49')")
         shown.ask("{const s = document.querySelector('[type=search]'); s.value = 'PLAIN'; s.dispatchEvent(new Event('input'));}")
         left = "[...document.querySelectorAll('tbody tr')].filter(r => r.offsetHeight > 0).map(r => r.cells[0].textContent)"

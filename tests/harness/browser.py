@@ -46,9 +46,18 @@ class Page:
     def open(self, url):
         assert "errorText" not in self.call("Page.navigate", url=url)
 
+    def evaluate(self, expression):
+        """None: the page is just being replaced by another one."""
+        try:
+            return self.call("Runtime.evaluate", expression=expression, returnByValue=True)
+        except AssertionError as why:
+            if "context" not in str(why):
+                raise
+            return None
+
     def ask(self, expression):
-        answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
-        assert "exceptionDetails" not in answer, answer
+        answer = eventually(lambda: self.evaluate(expression))
+        assert answer and "exceptionDetails" not in answer, answer
         return answer["result"].get("value")
 
     def screenshot(self):
