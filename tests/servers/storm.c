@@ -256,8 +256,8 @@ int main(int argc, char **argv)
 {
     const skua_config config = {
         .hosts = "*",
-        .head_timeout_ns = SECOND_NS,
-        .keep_alive_timeout_ns = 2 * (int64_t)SECOND_NS,
+        .head_timeout_ns = 5 * (int64_t)SECOND_NS, // honest clients may stand still for some
+        .keep_alive_timeout_ns = 5 * (int64_t)SECOND_NS,
         .stall_timeout_ns = 5 * (int64_t)SECOND_NS,
         .stream_idle_timeout_ns = 5 * (int64_t)SECOND_NS,
         .linger_timeout_ns = SECOND_NS / 2,
