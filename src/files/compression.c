@@ -257,10 +257,19 @@ static bool compression_start(compression *j)
     return !skua_offload(j->worker, compression_make, compression_done, j);
 }
 
+static bool compression_is_wanted(const compression *j)
+{
+    const file_waiter *waiter = j->waiters;
+    while (waiter && skua_request_is_gone(waiter->request))
+        waiter = waiter->next;
+    return waiter != NULL;
+}
+
+// One that nobody waits for any more does not begin: clients that ask and leave make little work, and hold up no stop.
 static void compression_retry(skua_worker *worker, void *user)
 {
     compression *j = user;
-    if (compression_start(j)) return;
+    if (compression_is_wanted(j) && compression_start(j)) return;
     j->failed = true;
     compression_done(worker, j);
 }

@@ -4,13 +4,14 @@
 import json
 import random
 import re
+import select
 import subprocess
 import time
 
 import pytest
 from conf import SKUA, get, start
 from prometheus_client.parser import text_string_to_metric_families
-from server import eventually
+from server import SLOW, eventually
 from wire import Connection, request
 
 pytestmark = [pytest.mark.in_the_clear("it configures addresses of its own"),
@@ -83,6 +84,29 @@ def test_of_what_is_compressed(served):
     length = int(get(server, "a", "/long.txt", "Accept-Encoding: gzip").get("content-length"))
     more = figures(server)["compressed_cache_bytes"] - found["compressed_cache_bytes"]
     assert length + 1024 <= more < length + 1224  # with room for a head before it
+
+
+def test_what_nobody_waits_for_any_more_is_not_compressed(served):
+    """Of eight files at once the first is made, and the one that has begun; then their clients leave. Another eight are tried where
+    this test came too late."""
+    server, fresh = served(1), iter(range(36))
+    for i in range(36):
+        (server.folder / "www" / f"{i}.txt").write_text(random.Random(i).randbytes(200_000).hex(), encoding="ascii")
+    time.sleep(2.1)
+    entries = lambda: figures(server)["compressed_cache_entries"]
+
+    def made():
+        before, clients = entries(), [server.connect() for _ in range(8)]
+        for client in clients:
+            client.send(request(f"/{next(fresh)}.txt", "Accept-Encoding: br", host="a"))
+        assert select.select([client.socket for client in clients], [], [], SLOW)[0]
+        for client in clients:
+            client.close()
+        last = f"/{next(fresh)}.txt"  # there is a place for it when one of them is done, and its turn comes behind all of them
+        assert eventually(lambda: get(server, "a", last, "Accept-Encoding: br").get("content-encoding"))
+        return entries() - before
+
+    assert any(made() <= 5 for _ in range(4))
 
 
 def test_evictions(served):
