@@ -50,6 +50,7 @@ struct server_log {
     skua_log_write *write;
     void *user;
     sink output, errors;
+    log_lane *within; // of whose line the output has taken a part; NULL: none. The writer's
     lane_memory memory;
     int64_t told_ns; // when it was said last that lines were lost; 0: never
     pthread_t thread;
@@ -112,6 +113,7 @@ static size_t log_write_to(server_log *log, log_lane *from, sink *to, slice line
 {
     bool failed = to->error != 0;
     size_t done = sink_write(to, &from->half, lines, &log->shared.ends);
+    if (to == &log->output) log->within = from->half.octets ? from : NULL;
     if (to->error && !failed && to == &log->output) log_say_failure(log, to);
     if (to->error) return done;
     uint64_t lost = sink_lost_now(to);
@@ -153,12 +155,20 @@ static bool log_say_lost(server_log *log)
     return false;
 }
 
+// A line of which a full disk took a part comes first, as another lane's would tear it.
+static bool log_drain_lanes(server_log *log)
+{
+    bool any = log->within && log_drain_lane(log, log->within, &log->output);
+    for (log_lane *l = atomic_load(&log->shared.lanes); l && !log->within; l = l->next)
+        any |= log_drain_lane(log, l, &log->output);
+    return any;
+}
+
 // Writes what all lanes hold; whether there was anything.
 static bool log_drain(server_log *log)
 {
     bool any = log_drain_lane(log, log->shared.messages, &log->errors);
-    for (log_lane *l = atomic_load(&log->shared.lanes); l; l = l->next)
-        any |= log_drain_lane(log, l, &log->output);
+    any |= log_drain_lanes(log);
     return log_say_lost(log) || any;
 }
 
