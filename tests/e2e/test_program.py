@@ -356,7 +356,7 @@ def test_added_name(serve, folder):
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_stop_when_idle(serve, folder, number):
-    site = serve(folder)
+    site = serve(folder, "--grace", "600")
     site.get("/")
     site.signal(number)
     site.judge_end()
