@@ -586,7 +586,7 @@ CHROMIUM = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disabl
 def test_events_in_a_browser(streams, tmp_path):
     """The page keeps loading until it has heard the last event, so that what is dumped shows them."""
     dump = subprocess.run([*CHROMIUM, *browser_words(), f"--user-data-dir={tmp_path}", "--dump-dom", streams.url + "/page"],
-                          capture_output=True, timeout=60, check=True)
+                          capture_output=True, timeout=200, check=True)
     assert b"message:one:7 tick:two|lines:7 message:last:7" in dump.stdout
 
 

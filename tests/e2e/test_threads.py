@@ -457,7 +457,7 @@ def test_clients_that_have_left_keep_no_connection(launch, carrier, leave):
     held = server.descriptors()
     for client in clients:
         getattr(client, leave)()
-    left = eventually(lambda: server.descriptors() <= held - len(clients), within=5)
+    left = eventually(lambda: server.descriptors() <= held - len(clients))
     finished = counts(server)["finished"]
     assert server.get("/gate").status == 200
     assert left and finished == 0
