@@ -16,7 +16,7 @@ from h2_socket import (ACK, CANCEL, COMPRESSION_ERROR, CONTINUATION, DATA, END_H
                        INTERNAL_ERROR, MAX_CONCURRENT_STREAMS, MAX_HEADER_LIST_SIZE, NO_ERROR, NO_RFC7540_PRIORITIES, PADDED,
                        PING, PREFACE, PRIORITY, PRIORITY_UPDATE, PROTOCOL_ERROR, PUSH_PROMISE, RST_STREAM, SETTINGS,
                        STREAM_CLOSED, WINDOW_UPDATE, WITH_PRIORITY, frame, header_frames, settings)
-from server import eventually, numbered, secure
+from server import against_the_clock, eventually, numbered, secure
 from wire import Connection, request
 
 pytestmark = [pytest.mark.in_the_clear("it says for itself how servers are spoken to"),
@@ -631,19 +631,22 @@ def test_drain(launch_rules):
 
 
 @pytest.mark.parametrize("waits", ["/later/300", "/block/sleep/300"], ids=["ticket", "blocking route"])
-def test_requests_of_other_threads_finish_behind_goaway(launch, waits):
+@against_the_clock
+def test_requests_of_other_threads_finish_behind_goaway(waits):
     """Those at or below its number are answered; one above it is not taken."""
-    server = launch(numbered, "threads", "grace_ns=20000000000")
-    with Client(server) as client:
-        stream = client.open(waits)
-        client.pings()
-        server.signal()
-        assert [client.goaway()[:2] for _ in range(2)] == [(MOST, NO_ERROR), (stream, NO_ERROR)]
-        with contextlib.suppress(OSError):
-            client.open("/")
-        assert client.response(stream).status == 200
-        assert client.ended()
-    server.judge_end()
+    server = numbered("threads", "grace_ns=20000000000")
+    try:
+        with Client(server) as client:
+            stream = client.open(waits)
+            client.pings()
+            server.signal()
+            assert [client.goaway()[:2] for _ in range(2)] == [(MOST, NO_ERROR), (stream, NO_ERROR)]
+            with contextlib.suppress(OSError):
+                client.open("/")
+            assert client.response(stream).status == 200
+            assert client.ended()
+    finally:
+        server.judge_end()
 
 
 def test_drain_under_load(launch_rules):

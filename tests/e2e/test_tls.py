@@ -347,8 +347,10 @@ def is_stopped(pid):
     return all(stat.read_text().rpartition(")")[2].split()[0] == "T" for stat in pathlib.Path(f"/proc/{pid}/task").glob("*/stat"))
 
 
+@against_the_clock
 def test_a_burst_of_handshakes_beside_an_open_connection(launch_secure):
-    """So many steps are taken in a turn, and then who is open has its turn. The server tells how many it had taken."""
+    """So many steps are taken in a turn, and then who is open has its turn. The server tells how many it had taken. They come
+    before they have rested for a second, from which on many are woken in several turns."""
     server = launch_secure("--workers", "1")
     hello = client_hello()
     with contextlib.ExitStack() as stack:
