@@ -142,15 +142,18 @@ def test_slots_are_kept_until_handlers_have_ended(launch):
     server = launch(numbered, "threads", "blocking_threads=100", "handler_timeout_ns=1000000000",
                     env={"ASAN_OPTIONS": "quarantine_size_mb=1"})
     with Client(server) as client:
-        running = [client.open("/block/gate") for _ in range(100)]
-        # one that has not begun gives its slot back
-        assert eventually(lambda: server.get("/counts").content.startswith(b"begun=100 "))
-        for stream in running:
-            client.cancel(stream)
-        waiting = [client.open("/later/200") for _ in range(100)]
-        assert client.reset_code(client.open("/later/1")) == REFUSED_STREAM
-        assert client.silent(1.2)
-        assert server.get("/gate").status == 200
+        try:
+            running = [client.open("/block/gate") for _ in range(100)]
+            # one that has not begun gives its slot back
+            assert eventually(lambda: server.get("/counts").content.startswith(b"begun=100 "))
+            for stream in running:
+                client.cancel(stream)
+            waiting = [client.open("/later/200") for _ in range(100)]
+            assert client.reset_code(client.open("/later/1")) == REFUSED_STREAM
+            time.sleep(1.2)
+            assert client.pings() and not any(found.stream in waiting for found in client.kept)
+        finally:
+            assert server.get("/gate").status == 200
         assert all(client.response(stream).status == 200 for stream in waiting)
 
 

@@ -185,9 +185,10 @@ class Client:
             else:
                 answer.content += found.payload
                 if credits and found.payload:
-                    self.credit(0, len(found.payload))
-                    if not found.ends:
-                        self.credit(stream, len(found.payload))
+                    with contextlib.suppress(ConnectionError):  # what came before the end is read all the same
+                        self.credit(0, len(found.payload))
+                        if not found.ends:
+                            self.credit(stream, len(found.payload))
             if found.ends:
                 return answer
 
