@@ -136,6 +136,7 @@ def test_made_you_reset(server):
         judged(client)
 
 
+@against_the_clock
 def test_slots_are_kept_until_handlers_have_ended(launch):
     """100 run on though their streams have been reset: as many more wait, and the next is refused. The handlers of those
     that have waited have as much time as any."""
