@@ -12,9 +12,10 @@ import time
 import pytest
 import slow_disk
 import tls
+from clock import patiently
 from h2_client import Client
 from h2_socket import DATA, HEADERS, INTERNAL_ERROR, RST_STREAM
-from server import BACKEND, eventually, numbered, patiently, program
+from server import BACKEND, eventually, numbered, program
 
 DELAY = 0.25  # seconds, of every look-up, opening and reading
 LONG_DELAY = 1.0  # longer than a busy machine takes for anything

@@ -6,9 +6,10 @@ import subprocess
 import time
 
 import pytest
+from clock import against_the_clock
 from compiling import C_WARNINGS, CXX_WARNINGS, make_header, needed_libraries, sanitizers
 from ports import free_port
-from server import BUILD, ROOT, Server, against_the_clock, eventually, numbered
+from server import BUILD, ROOT, Server, eventually, numbered
 from wire import chunk, request
 
 pytestmark = pytest.mark.in_the_clear("httpserver.h has no TLS")

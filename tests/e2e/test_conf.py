@@ -12,9 +12,10 @@ import subprocess
 
 import browser
 import pytest
+from clock import patiently
 from prometheus_client.parser import text_string_to_metric_families
 from conf import SKUA, basic, covered, get, logs_to, of, start, table, whole_lines, write_folder
-from server import Server, eventually, patiently
+from server import Server, eventually
 from wire import Connection, posted, request
 
 pytestmark = [pytest.mark.in_the_clear("it configures addresses of its own"),

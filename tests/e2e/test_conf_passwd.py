@@ -9,8 +9,9 @@ import signal
 import subprocess
 
 import pytest
+from clock import patiently
 from conf import SKUA, basic, get, process_of, start, write_folder
-from server import SLOW, check_sanitizers, patiently
+from server import SLOW, check_sanitizers
 from wire import request
 
 pytestmark = [pytest.mark.in_the_clear("nothing but the program"), pytest.mark.of_http1("nothing but the program")]

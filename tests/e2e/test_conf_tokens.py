@@ -7,8 +7,9 @@ import re
 import subprocess
 
 import pytest
+from clock import patiently
 from conf import SKUA, basic, get, of, start, write_folder
-from server import check_sanitizers, eventually, patiently
+from server import check_sanitizers, eventually
 
 pytestmark = [pytest.mark.in_the_clear("nothing but the program"), pytest.mark.of_http1("nothing but the program")]
 

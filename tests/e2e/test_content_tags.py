@@ -11,8 +11,9 @@ import subprocess
 import time
 
 import pytest
+from clock import patiently
 from conf import get, of, process_of, start
-from server import eventually, patiently, program
+from server import eventually, program
 from wire import request
 
 pytestmark = [pytest.mark.in_the_clear("it configures addresses of its own"),

@@ -6,7 +6,8 @@ import signal
 import time
 
 import pytest
-from server import eventually, patiently
+from clock import patiently
+from server import eventually
 from wire import request
 
 MS = 1_000_000

@@ -16,7 +16,8 @@ from h2_socket import (ACK, CANCEL, COMPRESSION_ERROR, CONTINUATION, DATA, END_H
                        INTERNAL_ERROR, MAX_CONCURRENT_STREAMS, MAX_HEADER_LIST_SIZE, NO_ERROR, NO_RFC7540_PRIORITIES, PADDED,
                        PING, PREFACE, PRIORITY, PRIORITY_UPDATE, PROTOCOL_ERROR, PUSH_PROMISE, RST_STREAM, SETTINGS,
                        STREAM_CLOSED, WINDOW_UPDATE, WITH_PRIORITY, frame, header_frames, settings)
-from server import against_the_clock, eventually, numbered, secure
+from clock import against_the_clock
+from server import eventually, numbered, secure
 from wire import Connection, request
 
 pytestmark = [pytest.mark.in_the_clear("it says for itself how servers are spoken to"),

@@ -10,7 +10,8 @@ from h2_client import Client, Reset
 from h2_socket import (CANCEL, CONTINUATION, DATA, END_HEADERS, END_STREAM, ENHANCE_YOUR_CALM, FRAME_SIZE_ERROR, GOAWAY, HEADERS,
                        INITIAL_WINDOW_SIZE, MAX_HEADER_LIST_SIZE, PING, PREFACE, PRIORITY, PRIORITY_UPDATE, REFUSED_STREAM,
                        RST_STREAM, SETTINGS, WINDOW, WINDOW_UPDATE, frame, header_frames, settings, window_update)
-from server import against_the_clock, eventually, numbered
+from clock import against_the_clock
+from server import eventually, numbered
 from witness import RequestWitness
 
 pytestmark = [pytest.mark.in_the_clear("it says for itself how servers are spoken to"),

@@ -6,9 +6,10 @@ import random
 import time
 
 import pytest
+from clock import against_the_clock
 from h2_client import Client
 from h2_socket import COMPRESSION_ERROR, END_HEADERS, END_STREAM, HEADER_TABLE_SIZE, HEADERS, frame, settings
-from server import against_the_clock, eventually, program
+from server import eventually, program
 
 pytestmark = [pytest.mark.in_the_clear("it says for itself how servers are spoken to"),
               pytest.mark.of_http1("it speaks HTTP/2 by itself")]

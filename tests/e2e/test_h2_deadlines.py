@@ -4,9 +4,9 @@
 import time
 
 import pytest
+from clock import against_the_clock
 from h2_client import Client
 from h2_socket import ACK, CANCEL, END_STREAM, ENHANCE_YOUR_CALM, HEADERS, INITIAL_WINDOW_SIZE, NO_ERROR, PING, RST_STREAM, SETTINGS, frame
-from server import against_the_clock
 
 pytestmark = [pytest.mark.in_the_clear("it says for itself how servers are spoken to"),
               pytest.mark.of_http1("it speaks HTTP/2 by itself")]

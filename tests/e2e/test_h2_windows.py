@@ -11,7 +11,8 @@ from h2_client import Client
 from h2_socket import (CANCEL, DATA, ENHANCE_YOUR_CALM, FLOW_CONTROL_ERROR, GOAWAY, HEADERS, INITIAL_WINDOW_SIZE,
                        MAX_CONCURRENT_STREAMS, PAYLOAD, PRIORITY_UPDATE, PROTOCOL_ERROR, RST_STREAM, WINDOW,
                        WINDOW_UPDATE, frame, settings)
-from server import against_the_clock, eventually
+from clock import against_the_clock
+from server import eventually
 
 pytestmark = [pytest.mark.in_the_clear("it says for itself how servers are spoken to"),
               pytest.mark.of_http1("it speaks HTTP/2 by itself")]

@@ -17,9 +17,10 @@ from functools import partial
 import pytest
 import tls
 from certificates import make
+from clock import against_the_clock
 from h2_socket import PREFACE, SETTINGS, frame
 from ports import free_port
-from server import BUILD, Server, against_the_clock, eventually, secure
+from server import BUILD, Server, eventually, secure
 from tls import certificate, context
 from wire import Connection, chunk, request
 

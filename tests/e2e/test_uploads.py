@@ -5,8 +5,9 @@ import pathlib
 import time
 
 import pytest
+from clock import patiently
 from h2_client import Client
-from server import eventually, numbered, patiently
+from server import eventually, numbered
 from tls import HTTP2
 from wire import chunk, request
 

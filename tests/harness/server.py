@@ -2,7 +2,6 @@
 """Servers under test: started on a free loopback port, always stopped, and judged as they end."""
 
 import contextlib
-import functools
 import os
 import pathlib
 import signal
@@ -56,51 +55,6 @@ def eventually(condition, within=SLOW, every=0.02):
         if value or time.monotonic() > end:
             return value
         time.sleep(every)
-
-
-class Beats:
-    """The longest pause between two calls of it. A pause behind rest() does not count."""
-
-    def __init__(self):
-        self.last, self.longest = time.monotonic(), 0
-
-    def __call__(self):
-        now = time.monotonic()
-        self.longest = max(self.longest, now - (self.last or now))
-        self.last = now
-
-    def rest(self):
-        self()
-        self.last = None
-
-
-def patiently(attempt, most):
-    """attempt(beat), and again if it fails though it has paused for more than most seconds between two calls of beat:
-    who stands still so long misses a deadline of the server, which is right then."""
-    for left in range(20, -1, -1):
-        beat = Beats()
-        try:
-            return attempt(beat)
-        except (AssertionError, EOFError, OSError):
-            beat()
-            if beat.longest < most or not left:
-                raise
-
-
-def against_the_clock(test, times=5):
-    """A test whose client has to keep a short time. It is tried again where it fails: a machine that holds the client up for as
-    long fails it now and then, a fault of the server's each time."""
-
-    @functools.wraps(test)
-    def run(*words, **fixtures):
-        for _ in range(times - 1):
-            try:
-                return test(*words, **fixtures)
-            except (Exception, pytest.fail.Exception) as fault:
-                print(f"{test.__name__} is tried again: {fault!r}")
-        return test(*words, **fixtures)
-
-    return run
 
 
 def on_backend(words):
