@@ -106,8 +106,8 @@ void turn_resume(io_loop *loop)
     turn_push_all(loop, later);
     if (!starved || loop->now_ns < state->starved_ns) return;
     state->starved = NULL;
-    state->starved_ns =
-        loop->now_ns; // however late this is, what fails next has failed right after it
+    // A failure that comes next has come right after this try, however late that was.
+    state->starved_ns = loop->now_ns;
     turn_push_all(loop, starved);
 }
 
