@@ -5,6 +5,7 @@
 DIR ?= examples/site
 PORT ?= 8080
 FUZZ_SECONDS ?= 60
+FUZZ_SEED ?= 0
 # Of make soak; under six of them nobody waits for a flood's memory to come back.
 MINUTES ?= 10
 # Of make bench-seeds.
@@ -216,9 +217,10 @@ test-variants: build/.tools-test
 	    -R '^scenarios/test_($(subst $() $(),|,$(H2_SCENARIOS)))/(uring|sim)$$'
 	@SKUA_TRANSPORT=h2c $(PYTEST_MANY) $(H2_TESTS:%=tests/e2e/test_%.py)
 
-# The answers to what strangers send, and their costs. The servers of tests/soak come with the builds.
+# The answers to what strangers send, and their costs. The servers of tests/soak come with the builds. The fuzz targets try the
+# same each time, so that a change is to blame for what they find; make fuzz tries something else each time.
 test-attacks: build/.tools-test
-	@$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=3
+	@$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=3 FUZZ_SEED=1
 	@$(MAKE) --no-print-directory forms
 	@if [ -n "$(SUITES)" ]; then $(MAKE) --no-print-directory conformance SUITES="$(SUITES)"; fi
 	@$(PYTEST) -n 3 $(COUNTED:%=tests/budgets/test_%.py)
@@ -277,7 +279,7 @@ test-all: test packages build/.tools-test-all
 	@for build in tsan single; do SKUA_BUILD=build/$$build $(PYTEST_MANY) tests/e2e || exit 1; done
 
 fuzz: build/.tools-test build/fuzz/.built
-	@python3 tools/fuzz.py --seconds $(FUZZ_SECONDS) --jobs $(JOBS) build/fuzz
+	@python3 tools/fuzz.py --seconds $(FUZZ_SECONDS) --seed $(FUZZ_SEED) --jobs $(JOBS) build/fuzz
 
 conformance: build
 	@test -n "$(SUITES)" || { echo "make conformance needs SUITES=folder"; exit 2; }

@@ -18,10 +18,10 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 SEEDS = ROOT / "tests" / "fuzz" / "seeds"
 
 
-def command(target, seconds, build):
+def command(target, options):
     name = target.name.removeprefix("fuzz_")
-    corpus = build / "corpus" / name
-    failed = build / "failed"
+    corpus = options.build / "corpus" / name
+    failed = options.build / "failed"
     corpus.mkdir(parents=True, exist_ok=True)
     failed.mkdir(exist_ok=True)
     words = [str(target), str(corpus)]
@@ -31,7 +31,8 @@ def command(target, seconds, build):
     if dictionary.is_file():
         words.append(f"-dict={dictionary}")
     return words + [
-        f"-max_total_time={seconds}",
+        f"-max_total_time={options.seconds}",
+        f"-seed={options.seed}",
         f"-artifact_prefix={failed}/{name}-",
         "-timeout=10",
         "-rss_limit_mb=2048",
@@ -40,9 +41,9 @@ def command(target, seconds, build):
     ]
 
 
-def run(target, seconds, build):
+def run(target, options):
     done = subprocess.run(
-        command(target, seconds, build),
+        command(target, options),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         env={**os.environ, "UBSAN_OPTIONS": "print_stacktrace=1"},
@@ -64,13 +65,14 @@ def main():
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("--seconds", type=int, default=60)
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--seed", type=int, default=0, help="of what is tried, so that it can be tried again; 0: another one each time")
     args = parser.parse_args()
     targets = sorted(p for p in args.build.glob("fuzz_*") if os.access(p, os.X_OK) and p.is_file())
     if not targets:
         sys.exit(f"fuzz: no targets in {args.build}")
     bad = 0
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-        runs = [pool.submit(run, t, args.seconds, args.build) for t in targets]
+        runs = [pool.submit(run, t, args) for t in targets]
         for future in concurrent.futures.as_completed(runs):
             name, code, output = future.result()
             count = executions(output)

@@ -385,7 +385,8 @@ static bool is_priority_update(const difference *d)
 
 static bool ends_more(const difference *d)
 {
-    bool may = d->frame.type == H2_PRIORITY || d->frame.type == H2_HEADERS;
+    bool may = d->frame.type == H2_PRIORITY || d->frame.type == H2_HEADERS ||
+               d->frame.type == H2_WINDOW_UPDATE; // which opens it by nothing, RFC 9113 §6.9
     return may && d->ours.kind == REFUSES_STREAM && d->theirs.kind == REFUSES_ALL &&
            d->ours.code == d->theirs.code;
 }
